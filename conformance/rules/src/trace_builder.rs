@@ -242,18 +242,6 @@ impl TraceBuilder {
     pub(crate) fn client_judged(self, id: &str) -> usize {
         self.judged_by(id).judged
     }
-
-    /// The judgement of a rule.
-    pub(crate) fn judged(self, rule: fn(&Facts<'_>, &mut Judgement)) -> Judgement {
-        let mut judgement = Judgement::default();
-        rule(&Facts::new(&History::new(&self.trace)), &mut judgement);
-        judgement
-    }
-
-    /// The exchanges of each failure of a rule, by number.
-    pub(crate) fn failing(self, rule: fn(&Facts<'_>, &mut Judgement)) -> Vec<Vec<usize>> {
-        self.judged(rule).failures.into_iter().map(|failure| failure.exchanges).collect()
-    }
 }
 
 /// An animal in JSON.

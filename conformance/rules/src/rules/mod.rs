@@ -262,18 +262,16 @@ impl Judgement {
         );
     }
 
-    /// Notes whether a response is lawful, and on failure the part of the request that the failure is about.
-    pub(crate) fn require_lawful_of(
+    /// Notes that the rule was applied to an exchange, and its defect, if it has one.
+    pub(crate) fn require_no_defect(
         &mut self,
-        history: &History<'_>,
         entry: &Entry<'_>,
-        request: &'static str,
-        subject: impl FnOnce() -> Option<String>,
+        expected: impl Into<Sentence>,
+        defect: Option<Sentence>,
     ) {
-        let before = self.failures.len();
-        self.require_lawful(history, entry, request);
-        if let Some(failure) = self.failures.get_mut(before) {
-            failure.subject = subject();
+        match defect {
+            None => self.hold(),
+            Some(defect) => self.fail(&[entry], expected, defect),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::trace::json::Json;
 use crate::trace::knowledge::Extent;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("auth.valid-key", valid_key).needing(Needs::CREDENTIAL.of_run()),
+    Rule::of_entries("auth.valid-key", |entry| entry.key().is_some(), valid_key).needing(Needs::CREDENTIAL.of_run()),
     Rule::new("auth.missing-key", missing_key).needing(Needs::REQUEST),
     Rule::new("auth.invalid-key", invalid_key).needing(Needs::REQUEST),
     Rule::new("auth.exact-key", exact_key).needing(Needs::REQUEST),
@@ -18,14 +18,10 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("auth.before-all-else", before_all_else).needing(Needs::REQUEST),
 ];
 
-fn valid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for entry in history.entries.iter().filter(|entry| entry.key().is_some() && entry.operation != Operation::Elsewhere)
-    {
-        // Another refusal does not show whether the key was accepted.
-        if entry.succeeded() || entry.status() == Some(401) {
-            let expected = "any status but 401 for a valid key";
-            judgement.require(entry, entry.succeeded(), expected, || answered(entry));
-        }
+fn valid_key(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    // Another refusal does not show whether the key was accepted.
+    if entry.operation != Operation::Elsewhere && (entry.succeeded() || entry.status() == Some(401)) {
+        judgement.require(entry, entry.succeeded(), "any status but 401 for a valid key", || answered(entry));
     }
 }
 
@@ -127,7 +123,6 @@ fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::trace::exchange::Request;
     use crate::trace_builder::{TraceBuilder, animal};
 
@@ -141,32 +136,36 @@ mod tests {
     #[test]
     fn animals_of_this_run_are_shown_at_no_path_without_a_key() {
         let list = |pet: String| format!("[{pet}]");
-        assert_eq!(shown_elsewhere(200, list(animal(7, "sold"))).failing(missing_key), [[2]]);
-        assert_eq!(shown_elsewhere(200, animal(7, "sold")).failing(missing_key), [[2]], "alone");
-        assert_eq!(shown_elsewhere(401, list(animal(7, "sold"))).failing(missing_key), NONE, "refused");
-        assert_eq!(shown_elsewhere(200, "[]").failing(missing_key), NONE);
-        assert_eq!(shown_elsewhere(200, "<h1>pets</h1>").failing(missing_key), NONE);
+        assert_eq!(shown_elsewhere(200, list(animal(7, "sold"))).failures_of("auth.missing-key"), [[2]]);
+        assert_eq!(shown_elsewhere(200, animal(7, "sold")).failures_of("auth.missing-key"), [[2]], "alone");
+        assert_eq!(shown_elsewhere(401, list(animal(7, "sold"))).failures_of("auth.missing-key"), NONE, "refused");
+        assert_eq!(shown_elsewhere(200, "[]").failures_of("auth.missing-key"), NONE);
+        assert_eq!(shown_elsewhere(200, "<h1>pets</h1>").failures_of("auth.missing-key"), NONE);
     }
 
     #[test]
     fn what_else_stands_elsewhere_is_open() {
-        assert_eq!(shown_elsewhere(200, animal(8, "sold")).failing(missing_key), NONE, "somebody else's");
+        assert_eq!(shown_elsewhere(200, animal(8, "sold")).failures_of("auth.missing-key"), NONE, "somebody else's");
         let renamed = animal(7, "sold").replace("Rex 1", "Max 1");
-        assert_eq!(shown_elsewhere(200, renamed).failing(missing_key), NONE, "something else with this number");
+        assert_eq!(
+            shown_elsewhere(200, renamed).failures_of("auth.missing-key"),
+            NONE,
+            "something else with this number"
+        );
         let together = shown_elsewhere(200, animal(7, "sold")).together(1..=2);
-        assert_eq!(together.failing(missing_key), NONE, "it was not created yet");
+        assert_eq!(together.failures_of("auth.missing-key"), NONE, "it was not created yet");
         let elsewhere = Request::new("GET", "/pets/");
         let with_key = TraceBuilder::new().create(7).ask(elsewhere, 200, animal(7, "sold"));
-        assert_eq!(with_key.failing(missing_key), NONE, "with a key");
+        assert_eq!(with_key.failures_of("auth.missing-key"), NONE, "with a key");
     }
 
     #[test]
     fn a_limiter_before_authentication_is_one_finding_and_hides_no_hole() {
         let limited = || TraceBuilder::new().key("sk-Unknown").list(401, 1, 60).list(429, 0, 60).list(429, 0, 60);
-        assert_eq!(limited().failing(invalid_key), [[0; 0]; 0]);
-        assert_eq!(limited().failing(before_all_else), [[2], [3]]);
-        assert_eq!(limited().list(200, 0, 60).failing(invalid_key), [[4]], "the hole");
+        assert_eq!(limited().failures_of("auth.invalid-key"), [[0; 0]; 0]);
+        assert_eq!(limited().failures_of("auth.before-all-else"), [[2], [3]]);
+        assert_eq!(limited().list(200, 0, 60).failures_of("auth.invalid-key"), [[4]], "the hole");
         let unauthorized = TraceBuilder::new().key("sk-Unknown").list(401, 1, 60);
-        assert_eq!(unauthorized.judged(before_all_else).judged, 0);
+        assert_eq!(unauthorized.judged_by("auth.before-all-else").judged, 0);
     }
 }

@@ -55,10 +55,7 @@ fn echo(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         if ambiguities.contains(&Ambiguity::RepeatedMember) {
             continue;
         }
-        match alteration(animal, sent) {
-            None => judgement.hold(),
-            Some(alteration) => judgement.fail(&[entry], "the animal as it was sent", alteration),
-        }
+        judgement.require_no_defect(entry, "the animal as it was sent", alteration(animal, sent));
     }
 }
 
@@ -117,7 +114,11 @@ fn is_unlikely_by_chance(history: &History<'_>, id: i64) -> bool {
 fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault: Fault, what: &'static str) {
     for (entry, body) in admitted(history) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
-            judgement.require_lawful_of(history, entry, what, || value_at_fault(entry, fault));
+            let before = judgement.failures.len();
+            judgement.require_lawful(history, entry, what);
+            if let Some(failure) = judgement.failures.get_mut(before) {
+                failure.subject = value_at_fault(entry, fault);
+            }
         }
     }
 }

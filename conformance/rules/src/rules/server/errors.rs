@@ -2,7 +2,7 @@
 
 use super::service::{false_coding, labelled};
 use crate::facts::Facts;
-use crate::history::{Entry, History};
+use crate::history::Entry;
 use crate::request::Operation;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
@@ -10,10 +10,10 @@ use crate::sentence::{Sentence, sentence};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("errors.shape", shape).needing(Needs::BODY),
-    Rule::new("errors.status-member", status_member).needing(Needs::BODY),
-    Rule::new("errors.media-type", media_type).needing(Needs::HEADERS),
-    Rule::new("errors.elsewhere", elsewhere).needing(Needs::BODY),
+    Rule::of_entries("errors.shape", is_described, shape).needing(Needs::BODY),
+    Rule::of_entries("errors.status-member", is_described, status_member).needing(Needs::BODY),
+    Rule::of_entries("errors.media-type", is_described, media_type).needing(Needs::HEADERS),
+    Rule::of_entries("errors.elsewhere", is_elsewhere, elsewhere).needing(Needs::BODY),
 ];
 
 /// Returns true if the specification describes the response as an error other than 429: a status code of its tables, or another
@@ -29,8 +29,11 @@ fn is_described(entry: &Entry<'_>) -> bool {
     }
 }
 
-fn described<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>> {
-    history.entries.iter().filter(|entry| is_described(entry))
+/// Returns true if the response is an error with a body that the specification does not describe.
+fn is_elsewhere(entry: &Entry<'_>) -> bool {
+    let is_limited = entry.operation != Operation::Elsewhere && entry.status() == Some(429);
+    let is_error = matches!(entry.status(), Some(400..=599)) && entry.json.is_some();
+    is_error && !is_described(entry) && !is_limited && !entry.credential.is_malformed()
 }
 
 /// The defects that keep a body from being an Error, in words. A wrong value of `status` is none of them.
@@ -64,55 +67,35 @@ pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<Sentence> {
 
 const SHAPE: &str = "an Error: a string code, a string message and an integer status";
 
-fn shape(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for entry in described(history) {
-        match misshapen(entry) {
-            None => judgement.hold(),
-            Some(problem) => judgement.fail(&[entry], SHAPE, sentence!("{}: {}", answered(entry), problem)),
-        }
-    }
+fn shape(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    let problem = misshapen(entry).map(|problem| sentence!("{}: {}", answered(entry), problem));
+    judgement.require_no_defect(entry, SHAPE, problem);
 }
 
-fn status_member(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for entry in described(history) {
-        let (Some(http), Some(member)) =
-            (entry.status(), entry.value().and_then(|json| json.get("status")?.as_int64()))
-        else {
-            continue;
-        };
-        judgement.require(entry, member == i64::from(http), sentence!("status {} in the body", http), || {
-            sentence!("{} with status {} in the body", answered(entry), member)
-        });
-    }
+/// The status code of a response, and the one in the `status` member of its body, if it has both.
+fn statuses(entry: &Entry<'_>) -> Option<(u16, i64)> {
+    Some((entry.status()?, entry.value()?.get("status")?.as_int64()?))
 }
 
-fn media_type(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for entry in described(history) {
-        let media_type = entry.response().and_then(|response| response.media_type());
-        judgement.require(
-            entry,
-            media_type.as_deref() == Some("application/json"),
-            "Content-Type: application/json",
-            || sentence!("{} with {}", answered(entry), labelled(media_type.as_deref())),
-        );
-    }
+fn status_member(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    let Some((http, member)) = statuses(entry) else { return };
+    judgement.require(entry, member == i64::from(http), sentence!("status {} in the body", http), || {
+        sentence!("{} with status {} in the body", answered(entry), member)
+    });
 }
 
-fn elsewhere(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for entry in &history.entries {
-        let is_limited = entry.operation != Operation::Elsewhere && entry.status() == Some(429);
-        let is_error = matches!(entry.status(), Some(400..=599));
-        let is_malformed = entry.credential.is_malformed();
-        if is_described(entry) || is_limited || is_malformed || !is_error || entry.json.is_none() {
-            continue;
-        }
-        let wrong_status = || {
-            let (http, member) = (entry.status()?, entry.value()?.get("status")?.as_int64()?);
-            (member != i64::from(http)).then(|| sentence!("status {} in the body", member))
-        };
-        match misshapen(entry).or_else(wrong_status) {
-            None => judgement.hold(),
-            Some(problem) => judgement.fail(&[entry], SHAPE, sentence!("{}: {}", answered(entry), problem)),
-        }
-    }
+fn media_type(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    let media_type = entry.response().and_then(|response| response.media_type());
+    let is_json = media_type.as_deref() == Some("application/json");
+    judgement.require(entry, is_json, "Content-Type: application/json", || {
+        sentence!("{} with {}", answered(entry), labelled(media_type.as_deref()))
+    });
+}
+
+fn elsewhere(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    let problem = misshapen(entry).or_else(|| {
+        let (http, member) = statuses(entry)?;
+        (member != i64::from(http)).then(|| sentence!("status {} in the body", member))
+    });
+    judgement.require_no_defect(entry, SHAPE, problem.map(|problem| sentence!("{}: {}", answered(entry), problem)));
 }

@@ -20,12 +20,9 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
-    let expected = "one Retry-After, in whole seconds or as an HTTP-date";
-    match entry.response().map(retry_after::read) {
-        None => {}
-        Some(Ok(_)) => judgement.hold(),
-        Some(Err(problem)) => judgement.fail(&[entry], expected, sentence!("429 with {}", problem)),
-    }
+    let Some(read) = entry.response().map(retry_after::read) else { return };
+    let problem = read.err().map(|problem| sentence!("429 with {}", problem));
+    judgement.require_no_defect(entry, "one Retry-After, in whole seconds or as an HTTP-date", problem);
 }
 
 fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
@@ -97,10 +94,6 @@ fn is_wait_certain(limited: &Entry<'_>) -> bool {
 }
 
 fn error_body(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
-    if entry.json.is_none() {
-        judgement.hold();
-        return;
-    }
     let media_type = entry.response().and_then(Response::media_type);
     let labelled = media_type.as_deref() == Some("application/json");
     let label =
@@ -109,10 +102,8 @@ fn error_body(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
         let member = entry.value()?.get("status")?.as_int64()?;
         (member != 429).then(|| sentence!("status {} in the body", member))
     });
-    match problem {
-        None => judgement.hold(),
-        Some(problem) => judgement.fail(&[entry], "an Error, or an empty body", sentence!("429 with {}", problem)),
-    }
+    let problem = problem.filter(|_| entry.json.is_some()).map(|problem| sentence!("429 with {}", problem));
+    judgement.require_no_defect(entry, "an Error, or an empty body", problem);
 }
 
 #[cfg(test)]

@@ -9,36 +9,35 @@ use crate::sentence::{Sentence, Value, sentence};
 use crate::trace::exchange::{FailureKind, MAX_BODY, Outcome};
 use crate::trace::knowledge::{Answerer, Fact};
 
-pub(crate) const RULES: &[Rule] =
-    &[Rule::new("service.complete-answer", complete_answer), Rule::new("service.json", json).needing(Needs::RESPONSE)];
+pub(crate) const RULES: &[Rule] = &[
+    Rule::of_entries("service.complete-answer", is_owed, complete_answer),
+    Rule::of_entries("service.json", is_described_success, json).needing(Needs::RESPONSE),
+];
 
-fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
+/// Returns true if the service owes a response. An edge may close the connection of a malformed request.
+fn is_owed(entry: &Entry<'_>) -> bool {
+    entry.exchange.known.answerer == Answerer::Service && !entry.credential.is_malformed()
+}
+
+fn complete_answer(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     let expected = "a complete HTTP response within the timeout";
-    for entry in history.entries.iter().filter(|entry| entry.exchange.known.answerer == Answerer::Service) {
-        // An edge may close the connection of a malformed request.
-        if entry.credential.is_malformed() {
-            continue;
-        }
-        match &entry.exchange.outcome {
-            Outcome::Response(response) => judgement.require(entry, !response.cut, expected, || {
+    let failure = match &entry.exchange.outcome {
+        Outcome::Response(response) => {
+            return judgement.require(entry, !response.cut, expected, || {
                 sentence!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
-            }),
-            Outcome::Failed(failure) => {
-                let what = match failure.kind {
-                    FailureKind::Connect | FailureKind::Unresolved => "no connection",
-                    kind if kind.is_of_tls() => "no TLS session",
-                    FailureKind::Timeout => "no complete response within the timeout",
-                    FailureKind::Closed => "a connection that ended without a response",
-                    _ => "a broken connection or a response that is not valid HTTP",
-                };
-                judgement.fail(
-                    &[entry],
-                    expected,
-                    sentence!("{} on {} ({})", what, entry.operation.name(), failure.detail.clone()),
-                );
-            }
+            });
         }
-    }
+        Outcome::Failed(failure) => failure,
+    };
+    let what = match failure.kind {
+        FailureKind::Connect | FailureKind::Unresolved => "no connection",
+        kind if kind.is_of_tls() => "no TLS session",
+        FailureKind::Timeout => "no complete response within the timeout",
+        FailureKind::Closed => "a connection that ended without a response",
+        _ => "a broken connection or a response that is not valid HTTP",
+    };
+    let found = sentence!("{} on {} ({})", what, entry.operation.name(), failure.detail.clone());
+    judgement.fail(&[entry], expected, found);
 }
 
 /// Returns true if the specification describes the body of the response as JSON, and not as an Error.
@@ -63,31 +62,26 @@ pub(crate) fn false_coding(entry: &Entry<'_>) -> Option<Sentence> {
         .then(|| sentence!("Content-Encoding: {}, and a body that is not encoded", coding.to_owned()))
 }
 
-fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for entry in history.entries.iter().filter(|entry| is_described_success(entry)) {
-        let media_type = entry.response().and_then(|response| response.media_type());
-        if let Some(coding) = false_coding(entry) {
-            judgement.fail(
-                &[entry],
-                "a body in the content coding that it is labelled with",
-                sentence!("{}: {}", answered(entry), coding),
-            );
-            continue;
+fn json(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    if let Some(coding) = false_coding(entry) {
+        let expected = "a body in the content coding that it is labelled with";
+        judgement.fail(&[entry], expected, sentence!("{}: {}", answered(entry), coding));
+        return;
+    }
+    let media_type = entry.response().and_then(|response| response.media_type());
+    match (&entry.json, media_type.as_deref()) {
+        (Some(Ok(_)), Some("application/json")) => judgement.hold(),
+        // The judge reads only the beginning of a long body, which then ends too early.
+        (Some(Err(_)), Some("application/json")) if entry.response().is_some_and(|response| response.cut) => {}
+        (Some(Err(error)), _) => {
+            judgement.fail(&[entry], "a JSON body", sentence!("{}: {}", answered(entry), error.to_string()));
         }
-        match (&entry.json, media_type.as_deref()) {
-            (Some(Ok(_)), Some("application/json")) => judgement.hold(),
-            // The judge reads only the beginning of a long body, which then ends too early.
-            (Some(Err(_)), Some("application/json")) if entry.response().is_some_and(|response| response.cut) => {}
-            (Some(Err(error)), _) => {
-                judgement.fail(&[entry], "a JSON body", sentence!("{}: {}", answered(entry), error.to_string()));
-            }
-            (None, _) => judgement.fail(&[entry], "a JSON body", sentence!("{} with an empty body", answered(entry))),
-            (_, media_type) => judgement.fail(
-                &[entry],
-                "Content-Type: application/json",
-                sentence!("{} with {}", answered(entry), labelled(media_type)),
-            ),
-        }
+        (None, _) => judgement.fail(&[entry], "a JSON body", sentence!("{} with an empty body", answered(entry))),
+        (_, media_type) => judgement.fail(
+            &[entry],
+            "Content-Type: application/json",
+            sentence!("{} with {}", answered(entry), labelled(media_type)),
+        ),
     }
 }
 
@@ -111,8 +105,8 @@ mod tests {
     #[test]
     fn a_request_that_the_service_did_not_answer_is_no_failure_of_it() {
         for kind in [FailureKind::Connect, FailureKind::Timeout, FailureKind::Closed, FailureKind::Broken] {
-            assert_eq!(failed(kind, Answerer::Service).failing(complete_answer), [[2]], "{kind:?}");
-            assert_eq!(failed(kind, Answerer::Nobody).failing(complete_answer), NONE, "{kind:?}");
+            assert_eq!(failed(kind, Answerer::Service).failures_of("service.complete-answer"), [[2]], "{kind:?}");
+            assert_eq!(failed(kind, Answerer::Nobody).failures_of("service.complete-answer"), NONE, "{kind:?}");
         }
     }
 
@@ -125,8 +119,8 @@ mod tests {
                 response.headers.push(label);
             })
         };
-        assert_eq!(labelled("application/json; charset=utf-8").failing(json), NONE);
-        assert_eq!(labelled("text/plain").failing(json), [[1]]);
+        assert_eq!(labelled("application/json; charset=utf-8").failures_of("service.json"), NONE);
+        assert_eq!(labelled("text/plain").failures_of("service.json"), [[1]]);
     }
 
     #[test]
@@ -134,7 +128,7 @@ mod tests {
         let malformed = failed(FailureKind::Closed, Answerer::Service).change_last(|exchange| {
             exchange.request.headers.push(("authorization".to_owned(), "Bearer another".to_owned()));
         });
-        assert_eq!(malformed.failing(complete_answer), NONE);
+        assert_eq!(malformed.failures_of("service.complete-answer"), NONE);
     }
 
     #[test]
@@ -149,8 +143,15 @@ mod tests {
                 }
             })
         };
-        assert_eq!((list(true).failing(json), list(false).failing(json)), (Vec::new(), vec![vec![1]]));
-        assert_eq!(list(true).failing(complete_answer), [[1]], "it goes on for longer than any list needs to");
+        assert_eq!(
+            (list(true).failures_of("service.json"), list(false).failures_of("service.json")),
+            (Vec::new(), vec![vec![1]])
+        );
+        assert_eq!(
+            list(true).failures_of("service.complete-answer"),
+            [[1]],
+            "it goes on for longer than any list needs to"
+        );
     }
 
     #[test]

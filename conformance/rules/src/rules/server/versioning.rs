@@ -8,8 +8,8 @@ use sfv::{BareItemFromInput, Parser};
 
 use crate::catalogue::figures::REMOVAL;
 use crate::facts::Facts;
-use crate::history::Era;
-use crate::request::PetId;
+use crate::history::{Entry, Era};
+use crate::request::{Operation, PetId};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::sentence::sentence;
@@ -18,8 +18,8 @@ use crate::trace::http_date;
 pub(crate) const RULES: &[Rule] = &[
     Rule::new("versioning.path", path).needing(Needs::CREDENTIAL),
     Rule::new("versioning.lifetime", lifetime).needing(Needs::ANIMALS).excused_by_lag(),
-    Rule::new("versioning.sunset", sunset).needing(Needs::HEADERS),
-    Rule::new("versioning.deprecation-header", deprecation_header).needing(Needs::HEADERS),
+    Rule::of_entries("versioning.sunset", is_fetch, sunset).needing(Needs::HEADERS),
+    Rule::of_entries("versioning.deprecation-header", is_fetch, deprecation_header).needing(Needs::HEADERS),
 ];
 
 fn path(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -52,14 +52,16 @@ fn lifetime(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn sunset(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in history.gets() {
-        for text in entry.response().into_iter().flat_map(|response| response.values("sunset")) {
-            let held = http_date::read(text).is_some_and(names_the_day);
-            judgement.require(entry, held, "an HTTP-date on 5 December 2030 in Sunset", || {
-                sentence!("Sunset: {}", text.to_owned())
-            });
-        }
+fn is_fetch(entry: &Entry<'_>) -> bool {
+    matches!(entry.operation, Operation::Get(_))
+}
+
+fn sunset(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    for text in entry.response().into_iter().flat_map(|response| response.values("sunset")) {
+        let held = http_date::read(text).is_some_and(names_the_day);
+        judgement.require(entry, held, "an HTTP-date on 5 December 2030 in Sunset", || {
+            sentence!("Sunset: {}", text.to_owned())
+        });
     }
 }
 
@@ -69,13 +71,11 @@ fn names_the_day(instant: Timestamp) -> bool {
     (-14.0..24.0).contains(&hours)
 }
 
-fn deprecation_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in history.gets() {
-        for text in entry.response().into_iter().flat_map(|response| response.values("deprecation")) {
-            judgement.require(entry, is_date(text), "a structured-field date such as @1893456000", || {
-                sentence!("Deprecation: {}", text.to_owned())
-            });
-        }
+fn deprecation_header(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    for text in entry.response().into_iter().flat_map(|response| response.values("deprecation")) {
+        judgement.require(entry, is_date(text), "a structured-field date such as @1893456000", || {
+            sentence!("Deprecation: {}", text.to_owned())
+        });
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_was_never_seen_may_be_gone() {
-        let gone = |builder: TraceBuilder| builder.fetch(7, 410, String::new()).failing(lifetime);
+        let gone = |builder: TraceBuilder| builder.fetch(7, 410, String::new()).failures_of("versioning.lifetime");
         assert_eq!(gone(TraceBuilder::new()), [[0; 0]; 0]);
         assert_eq!(gone(TraceBuilder::new().get(7, Some("sold"))), [[2]]);
     }
@@ -110,17 +110,17 @@ mod tests {
     #[test]
     fn one_animal_that_is_not_found_does_not_end_an_operation_that_answers_for_others() {
         let lost = |builder: TraceBuilder| builder.create(7).wait(6).get(7, None);
-        assert_eq!(lost(TraceBuilder::new()).failing(lifetime), [[2]], "every fetch is refused");
-        assert_eq!(lost(TraceBuilder::new()).get(8, Some("sold")).failing(lifetime), [[0; 0]; 0]);
+        assert_eq!(lost(TraceBuilder::new()).failures_of("versioning.lifetime"), [[2]], "every fetch is refused");
+        assert_eq!(lost(TraceBuilder::new()).get(8, Some("sold")).failures_of("versioning.lifetime"), [[0; 0]; 0]);
         assert_eq!(lost(TraceBuilder::new()).get(8, Some("sold")).failures_of("get.success"), [[2]]);
         let gone = TraceBuilder::new().create(7).fetch(7, 410, String::new()).get(8, Some("sold"));
-        assert_eq!(gone.failing(lifetime), [[2]], "410 means that it is gone");
+        assert_eq!(gone.failures_of("versioning.lifetime"), [[2]], "410 means that it is gone");
     }
 
     #[test]
     fn the_base_address_is_judged_once_something_succeeds_there() {
-        assert_eq!(TraceBuilder::new().get(7, None).judged(path).judged, 0);
-        assert_eq!(TraceBuilder::new().get(7, None).get(8, Some("sold")).judged(path).judged, 1);
+        assert_eq!(TraceBuilder::new().get(7, None).judged_by("versioning.path").judged, 0);
+        assert_eq!(TraceBuilder::new().get(7, None).get(8, Some("sold")).judged_by("versioning.path").judged, 1);
     }
 
     #[test]

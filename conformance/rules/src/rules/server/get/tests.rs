@@ -1,11 +1,10 @@
-use super::*;
 use crate::trace::exchange::Request;
 use crate::trace_builder::TraceBuilder;
 
 #[test]
 fn an_animal_for_each_of_two_identifiers_picked_far_from_nought_is_one_for_every_identifier() {
     let found = |ids: &[i64]| {
-        ids.iter().fold(TraceBuilder::new(), |builder, id| builder.get(*id, Some("sold"))).failing(not_found)
+        ids.iter().fold(TraceBuilder::new(), |builder, id| builder.get(*id, Some("sold"))).failures_of("get.not-found")
     };
     const FAR: i64 = 1 << 61;
     const NEAR: i64 = 1 << 32;
@@ -21,7 +20,7 @@ fn an_animal_for_each_of_two_identifiers_picked_far_from_nought_is_one_for_every
 fn an_animal_whose_id_is_shown_as_text_exists() {
     let fetched = |id, status| {
         let body = r#"{"id":"1","name":"Rex 1","categoryId":1}"#.to_owned();
-        TraceBuilder::new().fetch(id, status, body).failing(not_found)
+        TraceBuilder::new().fetch(id, status, body).failures_of("get.not-found")
     };
     assert_eq!(fetched(1, 200), [[0; 0]; 0]);
     assert_eq!(fetched(2, 200), [[1]], "another animal");
@@ -32,14 +31,14 @@ fn an_animal_whose_id_is_shown_as_text_exists() {
 fn before_it_is_there_an_animal_is_found_or_not_and_nothing_else() {
     let asked = |status: u16| {
         let early = TraceBuilder::new().fetch(7, status, String::new());
-        early.create(7).wait(6).get(7, Some("sold")).failing(not_found)
+        early.create(7).wait(6).get(7, Some("sold")).failures_of("get.not-found")
     };
     assert_eq!(asked(404), [[0; 0]; 0]);
     for status in [201, 204, 301, 400, 500] {
         assert_eq!(asked(status), [[1]], "{status}");
     }
     let there = TraceBuilder::new().get(7, Some("sold")).get(7, Some("sold"));
-    assert_eq!(there.failing(not_found), [[0; 0]; 0], "somebody else's may have been there");
+    assert_eq!(there.failures_of("get.not-found"), [[0; 0]; 0], "somebody else's may have been there");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn what_others_created_is_demanded_under_its_status_unless_some_of_theirs_was_se
     let pending = || animal(11, "pending");
     let hidden = |before: TraceBuilder, query: &str| {
         let without = shows(before.wait(6), query, &[]);
-        shows(without, "", &[animal(10, "sold"), pending()]).failing(complete)
+        shows(without, "", &[animal(10, "sold"), pending()]).failures_of("list.complete")
     };
     let steady = || shows(TraceBuilder::new(), "", &[animal(10, "sold"), pending()]);
     let changing =
@@ -41,19 +41,19 @@ fn what_others_created_is_demanded_under_its_status_unless_some_of_theirs_was_se
 fn what_this_run_created_is_demanded_under_its_status_whatever_others_do() {
     let changing = shows(TraceBuilder::new(), "", &[animal(10, "available")]);
     let changing = shows(changing, "", &[animal(10, "sold")]).create(20).wait(6);
-    assert_eq!(shows(changing, "status=sold", &[]).get(20, Some("sold")).failing(complete), [[4, 3]]);
+    assert_eq!(shows(changing, "status=sold", &[]).get(20, Some("sold")).failures_of("list.complete"), [[4, 3]]);
 }
 
 #[test]
 fn what_nobody_has_seen_for_some_time_is_demanded_under_its_status_if_it_is_soon_seen_with_it() {
     let hidden =
         |seconds| shows(TraceBuilder::new().create(20).wait(6).get(20, Some("sold")).wait(seconds), "status=sold", &[]);
-    assert_eq!(hidden(4).failing(complete), [[3, 1]]);
-    assert_eq!(hidden(5).failing(complete), NONE, "it may have changed");
-    assert_eq!(hidden(5).get(20, Some("sold")).failing(complete), [[3, 1]]);
-    assert_eq!(hidden(5).get(20, Some("pending")).failing(complete), NONE, "it has");
-    assert_eq!(hidden(5).wait(6).get(20, Some("sold")).failing(complete), NONE, "it may have changed back");
-    assert_eq!(hidden(4).wait(6).get(20, Some("sold")).failing(complete), NONE, "since it was seen");
+    assert_eq!(hidden(4).failures_of("list.complete"), [[3, 1]]);
+    assert_eq!(hidden(5).failures_of("list.complete"), NONE, "it may have changed");
+    assert_eq!(hidden(5).get(20, Some("sold")).failures_of("list.complete"), [[3, 1]]);
+    assert_eq!(hidden(5).get(20, Some("pending")).failures_of("list.complete"), NONE, "it has");
+    assert_eq!(hidden(5).wait(6).get(20, Some("sold")).failures_of("list.complete"), NONE, "it may have changed back");
+    assert_eq!(hidden(4).wait(6).get(20, Some("sold")).failures_of("list.complete"), NONE, "since it was seen");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn another_name_of_what_others_created_is_held_against_an_answer_only_if_the_old
         shown
             .iter()
             .fold(TraceBuilder::new(), |builder, pet| shows(builder, "", std::slice::from_ref(pet)))
-            .failing(agrees)
+            .failures_of("list.agrees")
     };
     let (old, renamed, moved) = (named("Rex 1", 1), named("Max", 1), named("Rex 1", 2));
     assert_eq!(names(&[old.clone(), renamed.clone()]), NONE);
@@ -74,7 +74,8 @@ fn another_name_of_what_others_created_is_held_against_an_answer_only_if_the_old
 
 #[test]
 fn a_filter_that_may_be_read_as_another_word_is_not_held_to_its_letters() {
-    let filtered = |query: &str| shows(TraceBuilder::new(), query, &[animal(10, "sold")]).failing(status_filter);
+    let filtered =
+        |query: &str| shows(TraceBuilder::new(), query, &[animal(10, "sold")]).failures_of("list.status-filter");
     assert_eq!(filtered("status=sold"), NONE);
     assert_eq!(filtered("status=pending"), [[1]]);
     assert_eq!(filtered("status=unheard"), [[1]]);

@@ -1,21 +1,24 @@
-use super::*;
 use crate::trace::exchange::Request;
 use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 
-fn judge(facts: &Facts<'_>, judgement: &mut Judgement) {
-    stores_nothing(facts, judgement, "400", |entry| entry.status() == Some(400));
-}
-
 #[test]
 fn an_animal_that_only_a_refused_request_named_does_not_show() {
     let refused = || TraceBuilder::new().refused_create(400);
-    assert_eq!(refused().get(7, Some("sold")).failing(judge), [[2, 1]]);
-    assert_eq!(refused().create(7).get(7, Some("sold")).failing(judge), NONE, "another request named it");
+    assert_eq!(refused().get(7, Some("sold")).failures_of("create.refused-stores-nothing"), [[2, 1]]);
+    assert_eq!(
+        refused().create(7).get(7, Some("sold")).failures_of("create.refused-stores-nothing"),
+        NONE,
+        "another request named it"
+    );
     let existed = TraceBuilder::new().get(7, Some("sold")).refused_create(400).get(7, Some("sold"));
-    assert_eq!(existed.failing(judge), NONE, "it was there before");
-    assert_eq!(refused().get(7, Some("sold")).together(1..=2).failing(judge), NONE, "it may have been");
+    assert_eq!(existed.failures_of("create.refused-stores-nothing"), NONE, "it was there before");
+    assert_eq!(
+        refused().get(7, Some("sold")).together(1..=2).failures_of("create.refused-stores-nothing"),
+        NONE,
+        "it may have been"
+    );
 }
 
 #[test]
@@ -23,7 +26,10 @@ fn an_animal_may_show_under_a_name_that_was_sent_with_spaces_around_it() {
     let creation = |name: &str| Request::new("POST", "/pets").json(format!(r#"{{"name":"{name}","categoryId":1}}"#));
     let shown = |name: &str| {
         let refused = TraceBuilder::new().ask(creation("Rex 1"), 400, String::new());
-        refused.ask(creation(name), 201, String::new()).get(7, Some("sold")).failing(judge)
+        refused
+            .ask(creation(name), 201, String::new())
+            .get(7, Some("sold"))
+            .failures_of("create.refused-stores-nothing")
     };
     assert_eq!(shown(" Rex 1\\n"), NONE);
     assert_eq!(shown("Rex  1"), [[3, 1]], "no server changes what is within a name");
@@ -31,7 +37,7 @@ fn an_animal_may_show_under_a_name_that_was_sent_with_spaces_around_it() {
 
 #[test]
 fn that_nothing_was_stored_is_seen_where_animals_were_looked_for_afterwards() {
-    let judged = |builder: TraceBuilder| builder.judged(judge).judged;
+    let judged = |builder: TraceBuilder| builder.judged_by("create.refused-stores-nothing").judged;
     let refused = || TraceBuilder::new().refused_create(400);
     assert_eq!(judged(refused()), 0);
     assert_eq!(judged(refused().get(7, None)), 0);
@@ -44,20 +50,25 @@ fn that_nothing_was_stored_is_seen_where_animals_were_looked_for_afterwards() {
 
 #[test]
 fn without_a_valid_key_nothing_is_created_at_any_path() {
-    let judge: fn(&Facts<'_>, &mut Judgement) = |facts, judgement| {
-        stores_nothing(facts, judgement, "no valid key", |entry| entry.credential.is_invalid());
-    };
     let sent = |builder: TraceBuilder, path: &str| {
         let request = Request::new("POST", path).json(r#"{"name":"Rex 1","categoryId":1}"#);
         builder.ask(request, 404, String::new())
     };
     let keyless = |path: &str| sent(TraceBuilder::new(), path).change_last(|sent| sent.request.authorization = None);
     for path in ["/pets", "/pets/"] {
-        assert_eq!(keyless(path).get(7, Some("sold")).failing(judge), [[2, 1]], "{path}");
-        assert_eq!(keyless(path).create(7).get(7, Some("sold")).failing(judge), NONE, "{path}: then with a key");
+        assert_eq!(keyless(path).get(7, Some("sold")).failures_of("auth.refused-stores-nothing"), [[2, 1]], "{path}");
+        assert_eq!(
+            keyless(path).create(7).get(7, Some("sold")).failures_of("auth.refused-stores-nothing"),
+            NONE,
+            "{path}: then with a key"
+        );
     }
-    assert_eq!(sent(keyless("/pets/"), "/pets/").get(7, Some("sold")).failing(judge), NONE, "there with a key, too");
-    assert_eq!(keyless("/pets/").get(7, None).failing(judge), NONE);
+    assert_eq!(
+        sent(keyless("/pets/"), "/pets/").get(7, Some("sold")).failures_of("auth.refused-stores-nothing"),
+        NONE,
+        "there with a key, too"
+    );
+    assert_eq!(keyless("/pets/").get(7, None).failures_of("auth.refused-stores-nothing"), NONE);
 }
 
 #[test]
