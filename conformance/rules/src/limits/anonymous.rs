@@ -116,94 +116,70 @@ mod tests {
     use super::*;
     use crate::trace_builder::TraceBuilder;
 
-    /// Which of these answers to callers without a key the allowance explains.
-    fn explained(limit: u64, answers: &[(u16, u64)]) -> Vec<bool> {
-        let trace = TraceBuilder::new().key("nobody").lists(limit, answers).trace();
+    /// Whether the allowance explains the last response.
+    fn explains_last(builder: TraceBuilder) -> bool {
+        let trace = builder.trace();
         let history = History::new(&trace);
-        let anonymous = Anonymous::new(&history);
-        history.entries.iter().map(|entry| anonymous.explains(entry)).collect()
+        history.entries.last().is_some_and(|last| Anonymous::new(&history).explains(last))
     }
 
-    #[test]
-    fn what_is_refused_otherwise_may_report_other_figures() {
-        let answers = |status: u16, limit: u64| {
-            let begun = TraceBuilder::new().key("nobody").lists(3, &[(401, 1), (401, 0)]);
-            let trace = begun.list(status, 0, limit).list(429, 0, 3).trace();
-            let history = History::new(&trace);
-            Anonymous::new(&history).explains(&history.entries[3])
-        };
-        assert!(answers(400, 0));
-        assert!(!answers(401, 0), "that is another limit");
+    /// Responses to callers without a key, each with its status and what remains.
+    fn callers(limit: u64, answers: &[(u16, u64)]) -> TraceBuilder {
+        TraceBuilder::new().key("nobody").lists(limit, answers)
+    }
+
+    /// Responses to the key, and then to callers without one.
+    fn with_a_key(builder: TraceBuilder, answers: &[(u16, u64)], limit: u64, callers: &[(u16, u64)]) -> TraceBuilder {
+        builder.key("sk-Key1").lists(60, answers).key("nobody").lists(limit, callers)
     }
 
     #[test]
     fn a_refusal_is_explained_by_an_allowance_that_was_counted_down_to_nothing() {
-        assert_eq!(
-            explained(3, &[(401, 2), (401, 1), (401, 0), (429, 0), (429, 0)]),
-            [false, false, false, true, true]
-        );
-        assert_eq!(
-            explained(3, &[(401, 3), (401, 2), (401, 1), (429, 0)]),
-            [false, false, false, true],
-            "counted late"
-        );
-        assert_eq!(explained(1, &[(401, 0), (429, 0), (401, 0), (429, 0)]), [false, true, false, true]);
+        for (why, is_explained, limit, answers) in [
+            ("counted down", true, 3, &[(401, 2), (401, 1), (401, 0), (429, 0)][..]),
+            ("refused again", true, 3, &[(401, 2), (401, 1), (401, 0), (429, 0), (429, 0)]),
+            ("not refused", false, 3, &[(401, 2), (401, 1), (401, 0)]),
+            ("counted late", true, 3, &[(401, 3), (401, 2), (401, 1), (429, 0)]),
+            ("one at a time", true, 1, &[(401, 0), (429, 0), (401, 0), (429, 0)]),
+            (
+                "a sliding limit has restored what was used",
+                true,
+                9,
+                &[(401, 2), (401, 1), (429, 0), (401, 1), (429, 0)],
+            ),
+            ("it never falls", false, 9, &[(401, 1), (401, 1), (429, 0), (401, 1), (429, 0)]),
+            ("seven remained", false, 9, &[(401, 8), (401, 7), (429, 0)]),
+            ("no allowance", false, 3, &[(401, 0), (401, 0), (429, 0)]),
+            ("nothing was seen before", false, 60, &[(429, 0)]),
+            ("other callers use it", true, 30, &[(401, 20), (401, 18), (401, 17), (429, 0)]),
+            ("no other caller shows", false, 30, &[(401, 19), (401, 18), (401, 17), (429, 0)]),
+            ("some remain", false, 30, &[(401, 20), (401, 18), (401, 17), (429, 16)]),
+        ] {
+            assert_eq!(explains_last(callers(limit, answers)), is_explained, "{why}");
+        }
     }
 
     #[test]
-    fn an_allowance_that_slides_may_have_restored_what_was_used() {
-        let refused = [false, false, true, false, true];
-        assert_eq!(explained(9, &[(401, 2), (401, 1), (429, 0), (401, 1), (429, 0)]), refused);
-        assert_eq!(explained(9, &[(401, 1), (401, 1), (429, 0), (401, 1), (429, 0)]), [false; 5], "it never falls");
+    fn what_is_refused_otherwise_may_report_other_figures() {
+        let after = |status: u16| callers(3, &[(401, 1), (401, 0)]).list(status, 0, 0).list(429, 0, 3);
+        assert!(explains_last(after(400)));
+        assert!(!explains_last(after(401)), "that is another limit");
     }
 
     #[test]
-    fn a_refusal_is_not_explained_by_what_remains_or_never_falls() {
-        assert_eq!(explained(9, &[(401, 8), (401, 7), (429, 0)]), [false; 3], "seven remained");
-        assert_eq!(explained(0, &[(401, 0), (401, 0), (429, 0)]), [false; 3], "no allowance");
-        assert_eq!(explained(60, &[(429, 0)]), [false], "nothing was seen before");
-    }
-
-    #[test]
-    fn others_without_a_key_may_have_used_the_rest_where_they_are_seen_to_use_some() {
-        let refused = [false, false, false, true];
-        assert_eq!(explained(30, &[(401, 20), (401, 18), (401, 17), (429, 0)]), refused);
-        assert_eq!(explained(30, &[(401, 19), (401, 18), (401, 17), (429, 0)]), [false; 4], "nobody else shows");
-        assert_eq!(explained(30, &[(401, 20), (401, 18), (401, 17), (429, 16)]), [false; 4], "some remain");
+    fn others_without_a_key_may_have_used_the_rest_of_this_window_only() {
         let after = |seconds: i64| {
             let first = TraceBuilder::new().window(30).key("nobody").lists(30, &[(401, 20), (401, 18)]);
-            let trace = first.wait(seconds).window(30).list(429, 0, 30).trace();
-            let history = History::new(&trace);
-            Anonymous::new(&history).explains(&history.entries[2])
+            first.wait(seconds).window(30).list(429, 0, 30)
         };
-        assert!(after(2) && !after(3), "of another window");
-        let with_a_key = TraceBuilder::new().key("nobody").list(401, 20, 30).key("sk-Key1").list(200, 59, 60);
-        let trace = with_a_key.key("nobody").lists(30, &[(401, 18), (429, 0)]).trace();
-        let history = History::new(&trace);
-        assert!(
-            !Anonymous::new(&history).explains(&history.entries[3]),
-            "the request with the key may have been counted"
-        );
-        let with_several = TraceBuilder::new().key("nobody").list(401, 20, 30).key("sk-Key1");
-        let with_several = with_several.lists(60, &[(200, 59), (200, 58), (200, 57)]).key("nobody");
-        let trace = with_several.lists(30, &[(401, 18), (429, 0)]).trace();
-        let history = History::new(&trace);
-        assert!(
-            Anonymous::new(&history).explains(&history.entries[5]),
-            "those with a key cannot all have been counted"
-        );
+        assert!(explains_last(after(2)) && !explains_last(after(3)));
     }
 
     #[test]
     fn what_reported_nothing_may_have_used_the_rest_of_an_allowance() {
-        let explains = |remaining: u64| {
-            let builder = TraceBuilder::new().key("nobody").lists(40, &[(401, remaining + 1), (401, remaining)]);
-            let trace = builder.elsewhere().lists(40, &[(429, 0)]).trace();
-            let history = History::new(&trace);
-            Anonymous::new(&history).explains(&history.entries[3])
-        };
-        assert!(explains(1) && explains(2));
-        assert!(!explains(3), "one was left, at the least");
+        let after = |remaining: u64| callers(40, &[(401, remaining + 1), (401, remaining)]).elsewhere();
+        assert!([1, 2].into_iter().all(|remaining| explains_last(after(remaining).list(429, 0, 40))));
+        assert!(!explains_last(after(3).list(429, 0, 40)), "one was left, at the least");
     }
 
     #[test]
@@ -213,9 +189,7 @@ mod tests {
             let answer = |builder: TraceBuilder, (at, status, left): &(usize, u16, u64)| {
                 builder.list(*status, *left, 3).replica(*at)
             };
-            let trace = answers.iter().fold(builder, answer).trace();
-            let history = History::new(&trace);
-            Anonymous::new(&history).explains(&history.entries[answers.len() - 1])
+            explains_last(answers.iter().fold(builder, answer))
         };
         assert!(explains(&[(0, 401, 2), (1, 401, 1), (0, 401, 0), (1, 429, 0)]), "together");
         assert!(explains(&[(0, 401, 1), (0, 401, 0), (1, 401, 2), (0, 429, 0)]), "each by itself");
@@ -223,22 +197,20 @@ mod tests {
     }
 
     #[test]
-    fn what_requests_with_a_key_consume_is_no_allowance_of_callers_without_one() {
-        let shared = |keyless: u64| {
-            let builder = TraceBuilder::new().key("nobody").list(401, 9, 10).key("sk-Key1");
-            let builder = builder.lists(10, &[(200, 8), (200, 7), (200, 6)]).key("nobody");
-            let left: Vec<(u16, u64)> = (0..=keyless).rev().map(|left| (401, left)).chain([(429, 0)]).collect();
-            let trace = builder.lists(10, &left).trace();
-            let history = History::new(&trace);
-            Anonymous::new(&history).explains(&history.entries[trace.exchanges.len() - 1])
+    fn requests_with_a_key_may_be_counted_together_with_those_without() {
+        let left = |least: u64, most: u64| -> Vec<(u16, u64)> {
+            (least..=most).rev().map(|left| (401, left)).chain([(429, 0)]).collect()
         };
-        assert!(shared(8), "each is counted by itself");
-        let by_chance = TraceBuilder::new().key("nobody").list(401, 20, 30).key("sk-Key1");
-        let by_chance = by_chance.lists(60, &[(200, 59), (200, 58), (200, 57)]).key("nobody").list(401, 16, 30);
-        let by_chance = by_chance.key("sk-Key1").lists(60, &[(200, 56), (200, 55), (200, 54)]).key("nobody");
-        let trace = by_chance.lists(30, &[(401, 14), (429, 0)]).trace();
-        let history = History::new(&trace);
-        assert!(Anonymous::new(&history).explains(&history.entries[9]), "others used three at first, and one then");
-        assert!(!shared(5), "all are counted together");
+        let keyed = [(200, 59), (200, 58), (200, 57)];
+        let shared = |most| with_a_key(callers(10, &[(401, 9)]), &keyed, 10, &left(0, most));
+        assert!(explains_last(shared(8)), "each is counted by itself");
+        assert!(!explains_last(shared(5)), "all are counted together");
+        let once = with_a_key(callers(30, &[(401, 20)]), &keyed[..1], 30, &[(401, 18), (429, 0)]);
+        assert!(!explains_last(once), "the request with the key may have been counted");
+        let several = with_a_key(callers(30, &[(401, 20)]), &keyed, 30, &[(401, 18), (429, 0)]);
+        assert!(explains_last(several), "those with a key cannot all have been counted");
+        let by_chance = with_a_key(callers(30, &[(401, 20)]), &keyed, 30, &[(401, 16)]);
+        let by_chance = with_a_key(by_chance, &[(200, 56), (200, 55), (200, 54)], 30, &[(401, 14), (429, 0)]);
+        assert!(explains_last(by_chance), "others used three at first, and one then");
     }
 }
