@@ -5,7 +5,6 @@ pub mod attribution;
 pub mod causes;
 pub mod findings;
 pub mod known_failing;
-mod unseen;
 
 use std::collections::BTreeSet;
 
@@ -218,7 +217,7 @@ impl RequirementVerdict {
             Status::NotExercised => {
                 judgement.unseen.filter(|_| requirement.party == Party::Client).or(judgement.withheld)
             }
-            Status::Pass => judgement.unseen.or_else(|| unseen::unseen(&requirement.id, facts)),
+            Status::Pass => judgement.unseen,
             _ => None,
         };
         RequirementVerdict {
@@ -232,26 +231,23 @@ impl RequirementVerdict {
     }
 }
 
+/// The reason why a requirement was not exercised.
 fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld: Option<String>) -> String {
     if !scope.selects(&requirement.id) {
         return scope.why_not(&requirement.id);
     }
-    context
-        .left_out
-        .iter()
-        .filter(|left_out| requirement.id.starts_with(left_out.requirements.as_ref()))
-        .max_by_key(|left_out| left_out.requirements.len())
-        .map_or_else(
-            || match requirement.level {
-                _ if withheld.is_some() => withheld.unwrap_or_default(),
-                _ if requirement.party == Party::Client => {
-                    "no recorded request is of the kind that this requirement is about".to_owned()
-                }
-                Level::Inferred => "no recorded response is of the kind that this requirement is about".to_owned(),
-                _ => "no exchange of this run allows a judgement".to_owned(),
-            },
-            |left_out| left_out.reason.clone(),
-        )
+    let left_out = context.left_out.iter().filter(|part| requirement.id.starts_with(part.requirements.as_ref()));
+    if let Some(most_specific) = left_out.max_by_key(|part| part.requirements.len()) {
+        return most_specific.reason.clone();
+    }
+    withheld.unwrap_or_else(|| {
+        let reason = match (requirement.party, requirement.level) {
+            (Party::Client, _) => "no recorded request is of the kind that this requirement is about",
+            (Party::Server, Level::Inferred) => "no recorded response is of the kind that this requirement is about",
+            (Party::Server, _) => "no exchange of this run allows a judgement",
+        };
+        reason.to_owned()
+    })
 }
 
 impl Conclusion {

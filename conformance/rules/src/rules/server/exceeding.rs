@@ -2,11 +2,13 @@
 
 use super::sampled;
 use crate::facts::Facts;
-use crate::limits::{Answer, Costly, KeyLimits, SpentByAnother};
-use crate::limits::{Finding, Kind};
+use crate::history::Entry;
+use crate::limits::{Answer, Costly, Finding, KeyLimits, Kind, SpentByAnother};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::sentence::sentence;
+use crate::tolerance::Tolerance;
+use crate::trace::rate_limit::RateHeaders;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_keys("quota.enforced", enforced).needing(Needs::LIMITS),
@@ -27,7 +29,17 @@ fn is_after_a_refusal(key: &KeyLimits<'_>, finding: &Finding<'_>) -> bool {
     })
 }
 
-fn enforced(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+/// Note of `quota.enforced` for a run in which every refusal is for the minute.
+const ONLY_THE_MINUTE: &str =
+    "only the limit per minute was reached; a key whose day is nearly used up shows the other";
+
+/// Returns true if an entry is a refusal whose window ends later than any minute.
+fn is_refused_for_the_day(entry: &Entry<'_>) -> bool {
+    let window = entry.rate.as_ref().and_then(RateHeaders::window).filter(|_| entry.is_limited());
+    window.is_some_and(|window| window.reset - entry.answered_at().as_second() > 2 * Tolerance::MINUTE.seconds())
+}
+
+fn enforced(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     judgement.judged += key.refused();
     let explanation = key.explanation();
     let expected = "429 for the request after the last that the limit admits";
@@ -37,6 +49,9 @@ fn enforced(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         }
     }
     judgement.fail_all(explanation.of_kinds(&[Kind::Reopened, Kind::OtherStatus]));
+    if history.is_run() && !history.entries.iter().any(is_refused_for_the_day) {
+        judgement.unseen = Some(ONLY_THE_MINUTE.to_owned());
+    }
 }
 
 fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {

@@ -29,6 +29,10 @@ fn path(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         .require(entry, held, "a base address that ends in /v1", || sentence!("{}", history.context.base_url.clone()));
 }
 
+/// Note of `versioning.lifetime` for a run before the day of removal.
+const NOT_REMOVED_YET: &str =
+    "the operation is not removed before 5 December 2030; a server with a later clock shows that it is";
+
 fn lifetime(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // If other fetches succeed, a 404 says nothing about the operation: `get.success` reports it.
     let works = history.gets().any(|(entry, _)| entry.key().is_some() && entry.status() == Some(200));
@@ -49,6 +53,9 @@ fn lifetime(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             }
             (Era::After, _) => judgement.hold(),
         }
+    }
+    if history.is_run() && history.gets().all(|(entry, _)| history.era(entry) == Era::Before) {
+        judgement.unseen = Some(NOT_REMOVED_YET.to_owned());
     }
 }
 
@@ -115,6 +122,16 @@ mod tests {
         assert_eq!(lost(TraceBuilder::new()).get(8, Some("sold")).failures_of("get.success"), [[2]]);
         let gone = TraceBuilder::new().create(7).fetch(7, 410, String::new()).get(8, Some("sold"));
         assert_eq!(gone.failures_of("versioning.lifetime"), [[2]], "410 means that it is gone");
+    }
+
+    #[test]
+    fn before_the_removal_nothing_is_seen_of_it() {
+        let unseen = |time| {
+            let fetched = TraceBuilder::at(time).create(7).get(7, Some("sold"));
+            fetched.judged_by("versioning.lifetime").unseen
+        };
+        assert!(unseen("2026-06-01T12:00:00Z").is_some_and(|unseen| unseen.contains("a later clock")));
+        assert_eq!(unseen("2030-12-05T12:00:00Z"), None);
     }
 
     #[test]

@@ -119,3 +119,13 @@ fn one_more_than_the_limit_is_too_many_and_is_owed_a_429() {
     assert_eq!(broken(used_up().list(200, 0, 60).list(429, 0, 60)), ["quota.not-exceeded"], "a limit, if a late one");
     assert_eq!(broken(used_up().list(429, 0, 60).list(200, 0, 60)), ["quota.enforced"]);
 }
+
+#[test]
+fn a_refusal_for_the_minute_shows_nothing_of_the_day() {
+    let unseen = |window| {
+        let full = TraceBuilder::new().window(window).lists(3, &[(200, 2), (200, 1), (200, 0), (429, 0)]);
+        full.judged_by("quota.enforced").unseen
+    };
+    assert!(unseen(60).is_some_and(|unseen| unseen.contains("a key whose day")));
+    assert_eq!(unseen(3_600), None);
+}
