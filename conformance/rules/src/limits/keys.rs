@@ -115,7 +115,6 @@ pub struct KeyLimits<'h> {
     pub(super) plan_limits: OnceCell<Option<PlanLimits>>,
     /// The Limit and the Reset of each window whose end was reported further ahead than a minute.
     pub(super) far_windows: OnceCell<HashSet<(u64, i64)>>,
-    pub(super) cost: OnceCell<u64>,
     pub(super) by_address: OnceCell<bool>,
     pub(super) reported_ends: OnceCell<HashSet<(u64, i64)>>,
     pub(super) explanation: OnceCell<Explanation<'h>>,
@@ -133,7 +132,6 @@ impl<'h> KeyLimits<'h> {
             refused: of_operations.filter(|entry| entry.is_limited()).count(),
             plan_limits: OnceCell::new(),
             far_windows: OnceCell::new(),
-            cost: OnceCell::new(),
             by_address: OnceCell::new(),
             reported_ends: OnceCell::new(),
             explanation: OnceCell::new(),
@@ -156,10 +154,5 @@ impl<'h> KeyLimits<'h> {
     #[must_use]
     pub fn refused(&self) -> usize {
         self.refused
-    }
-
-    /// The pairs of successive answers, in the order of sending.
-    pub fn pairs(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
-        self.answers.windows(2).map(|pair| [pair[0], pair[1]])
     }
 }

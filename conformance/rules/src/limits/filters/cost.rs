@@ -18,7 +18,7 @@ pub struct Costly<'h> {
 impl<'h> KeyLimits<'h> {
     /// The pairs of successive successes of one window, where the second request is the only one that can have been counted in between.
     fn pairs_of_single_requests(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
-        self.pairs().filter(move |[before, after]| {
+        self.answers().windows(2).map(|pair| [pair[0], pair[1]]).filter(move |[before, after]| {
             before.precedes(after)
                 && self.history.sent_between(before.entry, after.entry) == 1
                 && before.entry.succeeded()
@@ -41,21 +41,18 @@ impl<'h> KeyLimits<'h> {
     }
 
     /// The cost of a successful request. It is above 1 only if Remaining falls by that number each time, at least ten times.
-    #[must_use]
-    pub fn cost(&self) -> u64 {
+    pub(super) fn cost(&self) -> u64 {
         const MANY: usize = 10;
-        *self.cost.get_or_init(|| {
-            let falls: Vec<u64> = self
-                .pairs_of_single_requests()
-                .map(|[before, after]| before.window.remaining.saturating_sub(after.window.remaining))
-                .collect();
-            match falls.first() {
-                Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) && self.costs(fall) => {
-                    fall.max(1)
-                }
-                _ => 1,
+        let falls: Vec<u64> = self
+            .pairs_of_single_requests()
+            .map(|[before, after]| before.window.remaining.saturating_sub(after.window.remaining))
+            .collect();
+        match falls.first() {
+            Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) && self.costs(fall) => {
+                fall.max(1)
             }
-        })
+            _ => 1,
+        }
     }
 
     /// Returns true if Remaining falls by at least this cost from each success to the next success that was sent after it, whatever other

@@ -35,11 +35,10 @@ impl<'h> KeyLimits<'h> {
         let answers: BTreeMap<usize, &Answer<'h>> =
             self.answers().iter().map(|answer| (answer.entry.exchange.number, answer)).collect();
         let of_bans = self.refusals_of_bans(&answers);
-        let costs: BTreeMap<&str, i64> = self
-            .costly_operations()
-            .iter()
-            .map(|costly| (costly.seen[1].entry.operation.name(), i64::try_from(costly.cost).unwrap_or(1)))
-            .collect();
+        let costly = self.costly_operations();
+        let costs: BTreeMap<&str, u64> =
+            costly.iter().map(|costly| (costly.seen[1].entry.operation.name(), costly.cost)).collect();
+        let usual = self.cost();
         let mut parts: Vec<(&'h Entry<'h>, Part)> = Vec::new();
         for entry in &self.history.entries {
             let is_own = entry.key() == Some(self.index);
@@ -52,10 +51,7 @@ impl<'h> KeyLimits<'h> {
                 is_report: answer.is_some(),
                 is_copy: answer.is_some_and(|answer| self.is_copy(answer)),
                 may_be_ban: of_bans.contains(&entry.exchange.number),
-                cost: costs
-                    .get(entry.operation.name())
-                    .copied()
-                    .unwrap_or_else(|| i64::try_from(self.cost()).unwrap_or(1)),
+                cost: i64::try_from(*costs.get(entry.operation.name()).unwrap_or(&usual)).unwrap_or(1),
             };
             parts.push((entry, part));
         }
