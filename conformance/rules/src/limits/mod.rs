@@ -77,6 +77,7 @@ pub struct Explanation<'h> {
     /// Two successful responses of one window, the later one first, if no window shows that Remaining ever falls.
     pub never_falls: Option<[&'h Entry<'h>; 2]>,
     outlasts_a_window: bool,
+    restores_nothing: bool,
 }
 
 impl<'h> Explanation<'h> {
@@ -103,10 +104,8 @@ impl<'h> Explanation<'h> {
     fn with(timeline: &Timeline<'h>, plan: Option<(i64, i64)>) -> Explanation<'h> {
         let best = explain::explain(timeline, plan);
         let entry = |at: usize| timeline.events[at].entry;
-        let mut contradictions = best.contradictions;
-        contradictions.sort_by_key(|contradiction| contradiction.at);
         let mut findings: Vec<Finding<'h>> = Vec::new();
-        for contradiction in contradictions {
+        for contradiction in &best.contradictions {
             let with = contradiction.with.filter(|with| *with != contradiction.at);
             findings.push(Finding {
                 kind: contradiction.kind,
@@ -119,6 +118,7 @@ impl<'h> Explanation<'h> {
         Explanation {
             compared: pairs.len(),
             outlasts_a_window: timeline.outlasts_a_window(),
+            restores_nothing: best.restores_nothing(),
             never_falls: pairs
                 .last()
                 .filter(|_| pairs.iter().all(|pair| timeline.is_flat(*pair)))
@@ -139,10 +139,8 @@ impl<'h> Explanation<'h> {
     /// with so large a count that other clients are unlikely to have used exactly that number since.
     #[must_use]
     pub fn not_restored(&self) -> &[Finding<'h>] {
-        let distances = self.findings.iter().map(|finding| (finding.kind, finding.found - finding.bound));
-        let restores_nothing = self.findings.iter().all(|finding| finding.kind == Kind::NotRestored)
-            && explain::shows_no_restoration(distances);
-        if restores_nothing { &self.findings } else { &[] }
+        let is_all = self.findings.iter().all(|finding| finding.kind == Kind::NotRestored);
+        if is_all && self.restores_nothing { &self.findings } else { &[] }
     }
 
     /// Returns true if a finding is about the limit of the day.

@@ -21,12 +21,15 @@ fn weight(evaluation: &Evaluation, timeline: &Timeline<'_>) -> i64 {
     sum
 }
 
-/// Returns true if contradictions, each with its distance from the bound, show that a Reset has restored nothing. There must be two with
-/// several requests, or one with so many that other clients are unlikely to have used exactly that number since.
-pub(in crate::limits) fn shows_no_restoration(contradictions: impl Iterator<Item = (Kind, i64)>) -> bool {
-    const LARGE: i64 = 10;
-    let of_kind: Vec<i64> = contradictions.filter(|(kind, _)| *kind == Kind::NotRestored).map(|(_, off)| off).collect();
-    of_kind.iter().filter(|off| **off >= MUCH).count() > 1 || of_kind.iter().any(|off| *off >= LARGE)
+impl Evaluation {
+    /// Returns true if the contradictions show that a Reset has restored nothing. There must be two with several requests, or one with so
+    /// many that other clients are unlikely to have used exactly that number since.
+    pub(in crate::limits) fn restores_nothing(&self) -> bool {
+        const LARGE: i64 = 10;
+        let of_kind = self.contradictions.iter().filter(|found| found.kind == Kind::NotRestored);
+        let mut kept = of_kind.map(|found| found.found - found.bound);
+        kept.clone().filter(|count| *count >= MUCH).count() > 1 || kept.any(|count| count >= LARGE)
+    }
 }
 
 /// Returns true if other clients are a likely explanation, given the weight against the best plain way of counting without them. They may
@@ -92,6 +95,7 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64
         best.contradictions.retain(|found| found.kind != Kind::Early);
     }
     name_a_reset_that_moves(&mut best, timeline);
+    best.contradictions.sort_by_key(|contradiction| contradiction.at);
     best
 }
 
@@ -167,7 +171,7 @@ impl Search<'_, '_> {
         }
         contradictions.iter().any(is_by_others)
             && contradictions.iter().all(|found| is_by_others(found) || self.may_be_hidden(found, figures))
-            && !shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
+            && !evaluation.restores_nothing()
             && !self.counted.contains(&figures)
     }
 
@@ -187,10 +191,7 @@ impl Search<'_, '_> {
         let is_over_admitted = contradictions
             .iter()
             .any(|found| matches!(found.kind, Kind::Reopened | Kind::OverAdmitted | Kind::Burst | Kind::OtherStatus));
-        if is_over_admitted
-            || contradictions.iter().all(is_of_refusal)
-            || shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
-        {
+        if is_over_admitted || best.restores_nothing() || contradictions.iter().all(is_of_refusal) {
             return;
         }
         let Some(unseen) = self.unseen_others() else { return };

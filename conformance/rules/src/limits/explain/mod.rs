@@ -17,7 +17,7 @@ mod recovery;
 mod refusals;
 mod resets;
 
-pub(super) use choice::{explain, shows_no_restoration};
+pub(super) use choice::explain;
 
 use super::hypothesis::{Cut, Hypothesis};
 use super::share::{Rest, Shares};
