@@ -94,10 +94,7 @@ const BROKEN: &[(Policy, u32)] = &[
     (("always 1 s", |_, n| vec![1.0; n]), 100),
     (("always 5 s", |_, n| vec![5.0; n]), 100),
     (("always 1 s, a twentieth of jitter", |rng, n| within(rng, 0.05, vec![1.0; n])), 90),
-    (("an attempt counter that begins anew each time, equal jitter", |rng, n| equal(rng, vec![1.0; n])), 0),
     (("doubling that overflows to nothing after a while", |_, n| each(n, |at| if at < 1 { 1.0 } else { 0.0 })), 100),
-    (("linear: it grows", |_, n| each(n, |at| f64::from(at + 1))), 0),
-    (("an attempt counter that begins anew after two: it grows", |_, n| each(n, |at| f64::from(1 + at % 2))), 0),
 ];
 
 /// How many of many clients with a policy are accused.

@@ -5,13 +5,6 @@ use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 
-/// What a part of a rule holds against the answers to a key.
-fn held(builder: TraceBuilder, judge: fn(&[Answer<'_>], &mut Judgement)) -> Vec<Vec<usize>> {
-    let mut judgement = Judgement::default();
-    builder.main_key(|key| judge(key.answers(), &mut judgement));
-    judgement.failures.into_iter().map(|failure| failure.exchanges).collect()
-}
-
 /// Answers at these seconds, each of which reports a window that ends this many seconds ahead.
 fn answers(answers: &[(i64, i64)]) -> TraceBuilder {
     let mut now = 0;
@@ -151,7 +144,7 @@ fn of_two_limits_one_is_that_of_the_day() {
             now = *at;
             waited.list(200, 5, *limit)
         });
-        held(builder, |answers, judgement| one_limit_for_a_minute(answers, None, judgement))
+        builder.failures_of("headers.limit-figure")
     };
     assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, 45, 30)]), [[3, 4]]);
     assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60)]), NONE, "30 was reported of one window only");

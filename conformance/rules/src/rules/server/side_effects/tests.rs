@@ -3,22 +3,18 @@ use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 
+/// The requirements under test, for creations that were refused with 400 and for requests without a valid key.
+const CREATE: &str = "create.refused-stores-nothing";
+const AUTH: &str = "auth.refused-stores-nothing";
+
 #[test]
 fn an_animal_that_only_a_refused_request_named_does_not_show() {
     let refused = || TraceBuilder::new().refused_create(400);
-    assert_eq!(refused().get(7, Some("sold")).failures_of("create.refused-stores-nothing"), [[2, 1]]);
-    assert_eq!(
-        refused().create(7).get(7, Some("sold")).failures_of("create.refused-stores-nothing"),
-        NONE,
-        "another request named it"
-    );
+    assert_eq!(refused().get(7, Some("sold")).failures_of(CREATE), [[2, 1]]);
+    assert_eq!(refused().create(7).get(7, Some("sold")).failures_of(CREATE), NONE, "another request named it");
     let existed = TraceBuilder::new().get(7, Some("sold")).refused_create(400).get(7, Some("sold"));
-    assert_eq!(existed.failures_of("create.refused-stores-nothing"), NONE, "it was there before");
-    assert_eq!(
-        refused().get(7, Some("sold")).together(1..=2).failures_of("create.refused-stores-nothing"),
-        NONE,
-        "it may have been"
-    );
+    assert_eq!(existed.failures_of(CREATE), NONE, "it was there before");
+    assert_eq!(refused().get(7, Some("sold")).together(1..=2).failures_of(CREATE), NONE, "it may have been");
 }
 
 #[test]
@@ -26,10 +22,7 @@ fn an_animal_may_show_under_a_name_that_was_sent_with_spaces_around_it() {
     let creation = |name: &str| Request::new("POST", "/pets").json(format!(r#"{{"name":"{name}","categoryId":1}}"#));
     let shown = |name: &str| {
         let refused = TraceBuilder::new().ask(creation("Rex 1"), 400, String::new());
-        refused
-            .ask(creation(name), 201, String::new())
-            .get(7, Some("sold"))
-            .failures_of("create.refused-stores-nothing")
+        refused.ask(creation(name), 201, String::new()).get(7, Some("sold")).failures_of(CREATE)
     };
     assert_eq!(shown(" Rex 1\\n"), NONE);
     assert_eq!(shown("Rex  1"), [[3, 1]], "no server changes what is within a name");
@@ -37,7 +30,7 @@ fn an_animal_may_show_under_a_name_that_was_sent_with_spaces_around_it() {
 
 #[test]
 fn that_nothing_was_stored_is_seen_where_animals_were_looked_for_afterwards() {
-    let judged = |builder: TraceBuilder| builder.judged_by("create.refused-stores-nothing").judged;
+    let judged = |builder: TraceBuilder| builder.judged_by(CREATE).judged;
     let refused = || TraceBuilder::new().refused_create(400);
     assert_eq!(judged(refused()), 0);
     assert_eq!(judged(refused().get(7, None)), 0);
@@ -56,19 +49,11 @@ fn without_a_valid_key_nothing_is_created_at_any_path() {
     };
     let keyless = |path: &str| sent(TraceBuilder::new(), path).change_last(|sent| sent.request.authorization = None);
     for path in ["/pets", "/pets/"] {
-        assert_eq!(keyless(path).get(7, Some("sold")).failures_of("auth.refused-stores-nothing"), [[2, 1]], "{path}");
-        assert_eq!(
-            keyless(path).create(7).get(7, Some("sold")).failures_of("auth.refused-stores-nothing"),
-            NONE,
-            "{path}: then with a key"
-        );
+        assert_eq!(keyless(path).get(7, Some("sold")).failures_of(AUTH), [[2, 1]], "{path}");
+        assert_eq!(keyless(path).create(7).get(7, Some("sold")).failures_of(AUTH), NONE, "{path}: then with a key");
     }
-    assert_eq!(
-        sent(keyless("/pets/"), "/pets/").get(7, Some("sold")).failures_of("auth.refused-stores-nothing"),
-        NONE,
-        "there with a key, too"
-    );
-    assert_eq!(keyless("/pets/").get(7, None).failures_of("auth.refused-stores-nothing"), NONE);
+    assert_eq!(sent(keyless("/pets/"), "/pets/").get(7, Some("sold")).failures_of(AUTH), NONE, "there with a key, too");
+    assert_eq!(keyless("/pets/").get(7, None).failures_of(AUTH), NONE);
 }
 
 #[test]
@@ -76,7 +61,7 @@ fn what_another_path_refuses_is_no_creation_that_was_refused() {
     let refused = |path: &str| {
         let request = Request::new("POST", path).json(r#"{"name":"Rex 1","categoryId":1}"#);
         let refused = TraceBuilder::new().ask(request, 400, String::new());
-        refused.get(7, Some("sold")).failures_of("create.refused-stores-nothing")
+        refused.get(7, Some("sold")).failures_of(CREATE)
     };
     assert_eq!(refused("/pets"), [[2, 1]]);
     assert_eq!(refused("/pets/"), NONE);
