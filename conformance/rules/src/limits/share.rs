@@ -419,7 +419,7 @@ impl<'t, 'h> Shares<'t, 'h> {
             for member in &self.members[at] {
                 self.epochs[member.epoch].counts.complete(event, member.of(counted), is_given_back);
             }
-            self.sliding.complete(event, counted, is_given_back);
+            self.sliding.certain.push(event.received, counted.lo);
         }
         self.sliding.gone = self.gone_after(NO_LONGER_KEPT);
         self.gone_before = self.gone_after(NO_LONGER_KEPT + MINUTE);
