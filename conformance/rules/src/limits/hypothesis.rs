@@ -1,8 +1,9 @@
 //! Hypotheses: complete ways of counting. A lawful policy is a variant of [`Cut`] or a value of another field, and is defined nowhere else.
 
+use std::collections::HashSet;
 use std::fmt;
 
-use super::timeline::{Event, Outcome};
+use super::timeline::{Event, Outcome, SECOND};
 
 /// The way in which minutes are cut, and the time that Reset announces.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -86,6 +87,9 @@ pub struct Hypothesis {
     pub figures: Figures,
     /// The way in which minutes are cut, with the meaning of Reset.
     pub cut: Cut,
+    /// The length of the slots in which a log keeps its requests, in seconds, or 0 without slots. A request counts as if it had come at the
+    /// beginning of its slot.
+    pub slot: i64,
     /// The time at which the header fields are written.
     pub written: Written,
     /// The cost of failed requests.
@@ -103,6 +107,14 @@ impl Hypothesis {
     }
 }
 
+/// The length of the slots of a log in seconds, as Resets show it: each is the end of a slot, and not all are ends of the same minutes.
+fn slot_of(events: &[Event<'_>]) -> Option<i64> {
+    let resets = events.iter().filter_map(|event| event.report).map(|report| report.reset / SECOND % 60);
+    let ends: HashSet<i64> = resets.collect();
+    let mut slots = [30, 20, 15, 12, 10, 6, 5].into_iter().filter(|_| ends.len() > 1);
+    slots.find(|slot| ends.iter().all(|end| end % slot == 0))
+}
+
 /// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
 pub(super) fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
@@ -114,13 +126,16 @@ pub(super) fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypot
         _ => &[Failures::Count, Failures::Free, Failures::Refunded],
     };
     let refusals: &[bool] = if occurs(Outcome::Refused) { &[false, true] } else { &[false] };
-    let mut all = Vec::new();
+    let (slot, mut all) = (slot_of(events), Vec::new());
     for &failures in failures {
         for &written in &[Written::After, Written::Before, Written::OnAnswer] {
             for &cut in &Cut::ALL {
-                for &counts_refusals in refusals {
-                    for &figures in figures {
-                        all.push(Hypothesis { figures, cut, written, failures, counts_refusals, others: false });
+                for slot in std::iter::once(0).chain(slot.filter(|_| cut.is_log())) {
+                    for &counts_refusals in refusals {
+                        for &figures in figures {
+                            let others = false;
+                            all.push(Hypothesis { figures, cut, slot, written, failures, counts_refusals, others });
+                        }
                     }
                 }
             }
@@ -145,6 +160,9 @@ impl fmt::Display for Hypothesis {
             Cut::Weighted => ", as a counter that slides between two windows",
             Cut::WeightedNext => ", as a counter that slides between two windows, whose Reset is the next restoration",
         })?;
+        if self.slot > 0 {
+            write!(f, ", in slots of {} s", self.slot)?;
+        }
         f.write_str(match self.written {
             Written::After => "; counted before the headers are written",
             Written::Before => "; counted after the headers are written",

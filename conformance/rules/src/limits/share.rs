@@ -155,6 +155,8 @@ pub(super) struct Shares<'t, 'h> {
     gone_before: Sums,
     /// The cost of every request that is no longer in the last minute, by the time from which that is certain.
     every_gone: Sums,
+    /// The amount that certainly counts, by the earliest time from which it counts in a log.
+    certain_from: Sums,
 }
 
 /// The number of the minute on the grid that ends this long after the offset of the grid, if one ends there within rounding.
@@ -180,6 +182,7 @@ impl<'t, 'h> Shares<'t, 'h> {
             sliding: Counts::default(),
             gone_before: Sums::default(),
             every_gone: Sums::default(),
+            certain_from: Sums::default(),
         };
         shares.find_days();
         if hypothesis.cut.is_on_grid() {
@@ -423,16 +426,38 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
         self.sliding.gone = self.gone_after(NO_LONGER_KEPT);
         self.gone_before = self.gone_after(NO_LONGER_KEPT + MINUTE);
-        let every_gone = events.iter().map(|event| (event.received + NO_LONGER_KEPT, event.cost));
+        let every_gone = events.iter().map(|event| (self.counts_from(event).1 + NO_LONGER_KEPT, event.cost));
         self.every_gone = Sums::from_unsorted(every_gone.collect());
+        let certain = events.iter().map(|event| (self.counts_from(event).0, self.counted(event).lo));
+        self.certain_from = Sums::from_unsorted(certain.collect());
+    }
+
+    /// The time from which a request counts in a log, at least and at most, by the server's clock: its arrival, or the begin of the slot that
+    /// it arrived in.
+    pub(super) fn logged(&self, event: &Event<'_>) -> (Micros, Micros) {
+        let begin = |time: Micros| {
+            if self.hypothesis.slot > 0 { time - time.rem_euclid(self.hypothesis.slot * SECOND) } else { time }
+        };
+        (begin(event.arrival.0), begin(event.arrival.1))
+    }
+
+    /// The time from which a request counts in a log, at least and at most, by the judge's clock.
+    fn counts_from(&self, event: &Event<'_>) -> (Micros, Micros) {
+        if self.hypothesis.slot == 0 {
+            return (event.sent, event.received);
+        }
+        let (earliest, latest) = self.logged(event);
+        let (least_ahead, most_ahead) = (event.arrival.0 - event.sent, event.arrival.1 - event.received);
+        (earliest - most_ahead.max(least_ahead), (latest - least_ahead.min(most_ahead)).min(event.received))
     }
 
     /// The amount that no longer counts, where requests count for this time after their responses, by the time from which that is certain.
     fn gone_after(&self, kept: Micros) -> Sums {
         let mut amounts = Vec::with_capacity(self.events.len());
         for event in self.events {
-            let counts_for = if self.is_given_back(event) { REFUND_LAG.min(kept) } else { kept };
-            amounts.push((event.received + counts_for, self.counted(event).hi));
+            let gone = self.counts_from(event).1 + kept;
+            let gone = if self.is_given_back(event) { gone.min(event.received + REFUND_LAG) } else { gone };
+            amounts.push((gone, self.counted(event).hi));
         }
         Sums::from_unsorted(amounts)
     }
@@ -539,7 +564,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     pub(super) fn in_last_minute(&self, at: usize) -> (Share, Share) {
         let event = &self.events[at];
         let before = self.sliding.before(event, self.counted(event));
-        let lo = before.lo - self.sliding.certain_sent.up_to(event.received - KEPT);
+        let lo = before.lo - self.certain_from.up_to(event.received - KEPT);
         (Share { lo: lo.max(0), ..before }, self.itself(at))
     }
 

@@ -82,6 +82,26 @@ fn a_log_of_the_last_minute_is_recognised_by_its_resets() {
 }
 
 #[test]
+fn a_log_may_keep_its_requests_in_slots_and_each_for_the_minute_of_its_slot() {
+    let seconds: Vec<i64> = (0..16).map(|at| at * 13).collect();
+    for (slot, is_drain) in [(5, false), (10, true), (15, false), (30, false)] {
+        let slots = |kept: i64| {
+            let mut log: Vec<i64> = Vec::new();
+            explained(limiter(&seconds, |now| {
+                log.retain(|at| now - at < kept);
+                log.push(now - now.rem_euclid(slot * 1_000));
+                let of = if is_drain { log[log.len() - 1] } else { log[0] };
+                (200, LIMIT - log.len() as u64, (of + 60_000).div_euclid(1_000))
+            }))
+        };
+        let (best, kinds) = slots(60_000);
+        assert_eq!((best.slot, kinds), (slot, vec![]), "{slot}");
+        assert!(best.to_string().contains(&format!("in slots of {slot} s")), "{best}");
+        assert_ne!(slots(20_000).1, vec![], "{slot}: a request counts for a minute");
+    }
+}
+
+#[test]
 fn a_counter_that_slides_may_announce_its_next_restoration() {
     // The last window has ten; each six seconds one of them is restored.
     let mut used = 0;

@@ -181,8 +181,8 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    fn new<'e>(events: impl Iterator<Item = &'e Event<'e>>) -> Arrivals {
-        let mut all: Vec<(Micros, Micros)> = events.map(|event| event.arrival).collect();
+    fn new(arrivals: impl Iterator<Item = (Micros, Micros)>) -> Arrivals {
+        let mut all: Vec<(Micros, Micros)> = arrivals.collect();
         all.sort_unstable();
         let mut arrivals = Arrivals { earliest: Vec::new(), latest: Vec::new() };
         let mut latest = Micros::MIN;
@@ -234,7 +234,7 @@ fn evaluate(hypothesis: Hypothesis, timeline: &Timeline<'_>, stop_at: i64) -> Ev
             excess: 0,
             last_ones: None,
         },
-        arrivals: Arrivals::new(may_open),
+        arrivals: Arrivals::new(may_open.map(|event| shares.logged(event))),
         shares: &shares,
     };
     evaluator.forward();

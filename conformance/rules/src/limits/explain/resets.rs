@@ -29,7 +29,7 @@ impl Evaluator<'_, '_, '_> {
         }
         // The bounds of the time at which the reported minute began, or at which the request came whose end is reported.
         let begun = (report.reset - MINUTE - SECOND, report.reset - MINUTE + SECOND);
-        let is_empty = report.used == 0 && begun.0 <= to && begun.1 >= from;
+        let is_empty = report.used == 0 && begun.0 <= to && begun.1 >= from - self.hypothesis().slot * SECOND;
         if is_empty {
             return;
         }
@@ -138,14 +138,14 @@ impl Evaluator<'_, '_, '_> {
             // No newer request counts.
             let mut earlier = (0..at).rev().filter(|other| self.events[*other].precedes(event));
             let newest = earlier.find(|other| self.is_certain_to_count(*other));
-            newest.filter(|newest| self.events[*newest].arrival.0 > begun.1)
+            newest.filter(|newest| self.shares.logged(&self.events[*newest]).0 > begun.1)
         } else {
             // No older request counts.
-            let kept_since = event.received - Tolerance::KEPT.seconds() * SECOND;
+            let kept_since = event.received - (Tolerance::KEPT.seconds() - self.hypothesis().slot) * SECOND;
             let first = self.events.partition_point(|other| other.sent <= kept_since);
             let mut kept = (first..at).filter(|other| self.events[*other].precedes(event));
             let oldest = kept.find(|other| self.is_certain_to_count(*other));
-            oldest.filter(|oldest| self.events[*oldest].arrival.1 < begun.0)
+            oldest.filter(|oldest| self.shares.logged(&self.events[*oldest]).1 < begun.0)
         };
         if wrong.is_some() || !of_own && !may_be_of_others {
             self.contradict_reset(at, wrong, begun.0);
