@@ -7,37 +7,24 @@ use std::time::Instant;
 use animal_store_lab::faults::{Fault, faults};
 
 use super::Options;
-use super::judging;
 
 /// The faults that show only between two keys.
 const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.enforced.spares-the-first-key"];
-
-/// The verdict on one fault by one seed.
-struct Outcome {
-    fault: usize,
-    seed: u64,
-    /// The requirements that the fault breaks without being caught; or the reason why there is no verdict.
-    missed: Vec<String>,
-}
 
 /// Judges each fault whose name contains `text` by each seed.
 pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let chosen: Vec<Fault> = faults().into_iter().filter(|fault| fault.name.contains(text)).collect();
     anyhow::ensure!(!chosen.is_empty(), "no fault's name contains `{text}`; `animal-lab faults` lists them");
-    let names: Vec<String> = chosen.iter().map(|fault| fault.name.clone()).collect();
-    let (from, count) = (options.from, names.len() as u64);
-    let of_run = options.clone();
-    let all = options.for_each(count * options.seeds, move |runtime, number| {
-        let (fault, seed) = ((number % count) as usize, from + number / count);
-        let missed = runtime.block_on(missed(&chosen[fault], seed, &of_run))?;
-        Ok(Outcome { fault, seed, missed })
+    let count = chosen.len() as u64;
+    let all = options.for_each(count * options.seeds, async |number| {
+        let (fault, seed) = (&chosen[(number % count) as usize], options.from + number / count);
+        Ok((fault.name.as_str(), seed, missed(fault, seed, options).await?))
     })?;
 
     let mut missed: BTreeMap<(&str, String), Vec<u64>> = BTreeMap::new();
-    for outcome in all.iter().filter(|outcome| !outcome.missed.is_empty()) {
-        let what = outcome.missed.join(" ");
-        missed.entry((&names[outcome.fault], what)).or_default().push(outcome.seed);
+    for (fault, seed, requirements) in all.iter().filter(|(_, _, requirements)| !requirements.is_empty()) {
+        missed.entry((fault, requirements.join(" "))).or_default().push(*seed);
     }
     for ((name, what), seeds) in &mut missed {
         seeds.sort_unstable();
@@ -46,7 +33,7 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
     println!(
         "{} runs, of {} faults with up to {} seeds each, in {:.0} s; {} were not caught as they must be",
         all.len(),
-        names.len(),
+        chosen.len(),
         options.seeds,
         begun.elapsed().as_secs_f64(),
         missed.values().map(Vec::len).sum::<usize>()
@@ -54,11 +41,11 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
     Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the requirements that a fault breaks and one run does not find broken.
+/// Returns the requirements that a fault breaks and one run does not find broken; or the reason why there is no verdict.
 async fn missed(fault: &Fault, seed: u64, options: &Options) -> anyhow::Result<Vec<String>> {
-    let mut run = options.run(fault.plan, seed, &fault.name);
-    run.two_keys |= NEED_TWO_KEYS.contains(&fault.name.as_str());
-    let report = match judging::judge(&run, fault.variation.clone()).await? {
+    let two_keys = options.two_keys || NEED_TWO_KEYS.contains(&fault.name.as_str());
+    let options = Options { two_keys, ..options.clone() };
+    let report = match options.judge(fault.plan, seed, &fault.name, fault.variation.clone()).await? {
         Ok(report) => report,
         Err(error) => return Ok(vec![format!("any requirement, for there is no verdict ({error})")]),
     };

@@ -3,22 +3,18 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::Args;
-use tokio::runtime::{Builder, Runtime};
+use jiff::civil::Time;
+use tokio::runtime::Builder;
 
 mod faults;
 mod judging;
 mod lawful;
-mod start;
-
-use animal_store_reference::Plan;
-use judging::Run;
-use start::Start;
 
 /// The arguments of `cargo xtask lab`.
 #[derive(Clone, Debug, Args)]
@@ -49,7 +45,7 @@ pub(crate) struct Options {
 
     /// Start the clock of each server at this second of the minute or time of day: `6`, `23:59:30`, or `seed` for second N of the
     /// minute with seed N [default: as the server chooses, else second 45]
-    #[arg(long, value_name = "TIME", value_parser = start::parse)]
+    #[arg(long, value_name = "TIME", value_parser = start_at)]
     start_at: Option<Start>,
 
     /// Write the trace of each run to this folder, as `conform --record` does
@@ -89,52 +85,85 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
 }
 
-impl Options {
-    /// The settings for the run of a seed; the name of the trace file begins with `name`.
-    fn run(&self, plan: Plan, seed: u64, name: &str) -> Run {
-        Run {
-            plan,
-            seed,
-            two_keys: self.two_keys,
-            verbose: self.verbose,
-            start_at: self.start_at.map(|start| start.time(seed)),
-            record: self.record.as_ref().map(|folder| folder.join(format!("{name}-{seed}.jsonl"))),
-        }
-    }
+/// The time at which the clock of a server starts, on the first day of the laboratory.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Start {
+    /// At this time of day.
+    At(Time),
+    /// At the second of the minute after noon that the seed of the run chooses.
+    OfSeed,
+}
 
+/// Parses the value of `--start-at`.
+fn start_at(text: &str) -> anyhow::Result<Start> {
+    let time = match (text, text.parse()) {
+        ("seed", _) => return Ok(Start::OfSeed),
+        (_, Ok(second)) => Time::new(12, 0, second, 0),
+        (_, Err(_)) => text.parse(),
+    };
+    time.map(Start::At).map_err(|_| anyhow!("neither a second of the minute (6) nor a time of day (23:59:30)"))
+}
+
+impl Start {
+    /// The time at which the run of a seed starts.
+    fn time(self, seed: u64) -> String {
+        let time = match self {
+            Start::At(time) => time,
+            Start::OfSeed => Time::constant(12, 0, (seed % 60) as i8, 0),
+        };
+        format!("2026-06-01T{time}Z")
+    }
+}
+
+impl Options {
     /// Does `work` for each number below `count`, several at a time, until the time is over. Returns the results in no order.
-    fn for_each<T: Send + 'static>(
+    fn for_each<T: Send>(
         &self,
         count: u64,
-        work: impl Fn(&Runtime, u64) -> anyhow::Result<T> + Send + Sync + 'static,
+        work: impl AsyncFn(u64) -> anyhow::Result<T> + Sync,
     ) -> anyhow::Result<Vec<T>> {
         let jobs = match self.jobs {
             _ if self.verbose => 1,
             Some(jobs) => jobs.max(1),
-            None => std::thread::available_parallelism().map_or(2, usize::from),
+            None => thread::available_parallelism().map_or(2, usize::from),
         };
         let until = Instant::now() + Duration::from_secs(self.max_duration);
-        let (next, work) = (Arc::new(AtomicU64::new(0)), Arc::new(work));
-        let mut workers = Vec::new();
-        for _ in 0..jobs {
-            let (next, work) = (Arc::clone(&next), Arc::clone(&work));
-            workers.push(std::thread::spawn(move || {
-                let runtime = Builder::new_current_thread().enable_all().build()?;
-                let mut done = Vec::new();
-                while Instant::now() < until {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count {
-                        break;
-                    }
-                    done.push(work(&runtime, number)?);
+        let next = AtomicU64::new(0);
+        let worker = || {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            let mut done = Vec::new();
+            while Instant::now() < until {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    break;
                 }
-                anyhow::Ok(done)
-            }));
+                done.push(runtime.block_on(work(number))?);
+            }
+            anyhow::Ok(done)
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(worker)).collect();
+            let mut all = Vec::new();
+            for worker in workers {
+                all.extend(worker.join().map_err(|_| anyhow!("a worker panicked"))??);
+            }
+            Ok(all)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_is_a_second_of_the_minute_or_a_time_of_day() {
+        let time = |text| start_at(text).map(|start| start.time(67)).map_err(drop);
+        assert_eq!(time("6"), Ok("2026-06-01T12:00:06Z".to_owned()));
+        assert_eq!(time("23:59:30"), Ok("2026-06-01T23:59:30Z".to_owned()));
+        assert_eq!(time("seed"), Ok("2026-06-01T12:00:07Z".to_owned()));
+        for text in ["", "60", "24:00:00", "23:60:00", "noon"] {
+            assert_eq!(time(text), Err(()), "{text}");
         }
-        let mut all = Vec::new();
-        for worker in workers {
-            all.extend(worker.join().map_err(|_| anyhow!("a worker panicked"))??);
-        }
-        Ok(all)
     }
 }
