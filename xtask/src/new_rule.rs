@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::cargo;
 
@@ -25,14 +25,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TEXT")]
     statement: String,
     /// Whether the specification states the requirement, or it follows from the specification
-    #[arg(long, value_enum, default_value_t = Level::Stated)]
-    level: Level,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-enum Level {
-    Stated,
-    Inferred,
+    #[arg(long, value_parser = ["stated", "inferred"], default_value = "stated")]
+    level: String,
 }
 
 /// Writes the skeleton and prints the next steps.
@@ -53,14 +47,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 
 /// Adds the skeleton to the files below a folder. Returns the changed files.
 fn write(root: &Path, Options { id, statement, level }: &Options) -> anyhow::Result<Vec<String>> {
-    let is_word =
-        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || "0123456789-".contains(c));
+    let is_word = |part: &str| part.chars().all(|c| c.is_ascii_lowercase() || "0123456789-".contains(c));
     let (area, name) = id
         .split_once('.')
-        .filter(|(area, name)| is_word(area) && is_word(name))
+        .filter(|(area, name)| is_word(area) && is_word(name) && !name.is_empty())
         .with_context(|| format!("{id:?} is not AREA.NAME in lower case, such as list.no-duplicates"))?;
     let (function, area) = (name.replace('-', "_"), format!("\"{area}."));
-    let mut changed: Vec<(String, String)> = Vec::new();
 
     let catalogue = read(root, CATALOGUE)?;
     ensure!(
@@ -75,22 +67,30 @@ fn write(root: &Path, Options { id, statement, level }: &Options) -> anyhow::Res
     let neighbour = format!("\nid = {area}");
     let at = catalogue.rfind(&neighbour).with_context(|| format!("no requirement begins with {area}"))?;
     let section = catalogue[at..].lines().find(|line| line.starts_with("section = ")).context("no section")?;
-    let (level, from, faults) = match level {
-        Level::Stated => ("stated", "", &["todo", "todo-too"][..]),
-        Level::Inferred => ("inferred", "\nfrom = \"TODO\"", &["todo"][..]),
+    let (from, faults) = match level.as_str() {
+        "inferred" => ("\nfrom = \"TODO\"", &["todo"][..]),
+        _ => ("", &["todo", "todo-too"][..]),
     };
+    let targets = format!("&[{area}");
+    let rules = file_with(root, RULES, &area)?;
+    let mut changed = vec![rules, file_with(root, EDITS, &area)?, file_with(root, FAULTS, &targets)?];
+
     let entry = format!(
         "\n\n[[requirement]]\nid = \"{id}\"\nlevel = \"{level}\"\n{section}\ntitle = \"TODO\"\ntext = \"TODO\"\nbreaks = \"TODO\"{from}"
     );
-    let catalogue = insert(&catalogue, &neighbour, "\n\n", &entry)?;
-    let gist_line = format!("gist = {}\n", toml::Value::from(gist));
-    changed.push((CATALOGUE.to_owned(), insert(&catalogue, &gist_line, "]\n", &format!(", \"{id}\""))?));
-    let row = format!("| {gist} | ");
-    changed.push((COVERAGE.to_owned(), insert(&read(root, COVERAGE)?, &row, " |\n", &format!(", `{id}`"))?));
+    insert(root, CATALOGUE, &neighbour, "\n\n", &entry)?;
+    insert(root, CATALOGUE, &format!("gist = {}\n", toml::Value::from(gist)), "]\n", &format!(", \"{id}\""))?;
+    insert(root, COVERAGE, &format!("| {gist} | "), " |\n", &format!(", `{id}`"))?;
+    insert(root, &changed[0], "RULES: &[Rule] =", "];", &format!("Rule::new(\"{id}\", {function})"))?;
+    let edit =
+        format!("Breaking {{ rule: \"{id}\", name: \"TODO\", trace: \"free\", also: &[], apply: |_trace| {{}} }},");
+    insert(root, &changed[1], &format!("rule: {area}"), "\n];", &edit)?;
+    for name in faults {
+        let fault =
+            format!("fault(\"{name}\", \"TODO.\", &[\"{id}\"], \"TODO\").after(|_request, _response, _server| {{}}),");
+        insert(root, &changed[2], &targets, "\n    ]", &fault)?;
+    }
 
-    let path = file_with(root, RULES, &area)?;
-    let row = format!("Rule::new(\"{id}\", {function})");
-    let mut text = insert(&read(root, &path)?, "RULES: &[Rule] =", "];", &row)?;
     let rule = format!(
         "fn {function}(&Facts {{ history, .. }}: &Facts<'_>, judgement: &mut Judgement) {{
             for entry in &history.entries {{
@@ -100,41 +100,26 @@ fn write(root: &Path, Options { id, statement, level }: &Options) -> anyhow::Res
             }}
         }}\n\n"
     );
-    text.insert_str(text.find("#[cfg(test)]").unwrap_or(text.len()), &rule);
     let test = format!(
         "\n#[test]\nfn {function}_is_judged() {{ todo!(\"a trace that breaks {id}, and one that does not\") }}\n"
     );
-    if text.contains("mod tests;") {
-        let tests = path.replace(".rs", "/tests.rs");
-        changed.push((tests.clone(), read(root, &tests)? + &test));
-    } else if text.contains("mod tests {") {
-        text = insert(&text, "mod tests {", "\n}\n", &format!("\n{test}"))?;
+    let text = read(root, &changed[0])?;
+    let (code, tests) = text.split_at(text.find("#[cfg(test)]").unwrap_or(text.len()));
+    let tests = if tests.contains("mod tests;") {
+        let file = changed[0].replace(".rs", "/tests.rs");
+        std::fs::write(root.join(&file), read(root, &file)? + &test)?;
+        changed.push(file);
+        tests.to_owned()
     } else {
-        text += &format!("#[cfg(test)]\nmod tests {{{test}}}\n");
-    }
-    changed.push((path, text));
-
-    let path = file_with(root, EDITS, &area)?;
-    let edit =
-        format!("Breaking {{ rule: \"{id}\", name: \"TODO\", trace: \"free\", also: &[], apply: |_trace| {{}} }},");
-    changed.push((path.clone(), insert(&read(root, &path)?, &format!("rule: {area}"), "\n];", &edit)?));
-
-    let path = file_with(root, FAULTS, &format!("&[{area}"))?;
-    let fault = |name| {
-        format!("fault(\"{name}\", \"TODO.\", &[\"{id}\"], \"TODO\").after(|_request, _response, _server| {{}}),")
+        let module = tests.trim_end().strip_suffix('}').unwrap_or("#[cfg(test)]\nmod tests {");
+        format!("{module}{test}}}\n")
     };
-    let faults: String = faults.iter().map(fault).collect();
-    changed.push((path.clone(), insert(&read(root, &path)?, &format!("&[{area}"), "\n    ]", &faults)?));
-
-    for (path, text) in &changed {
-        std::fs::write(root.join(path), text)?;
-        if path != CATALOGUE && path != COVERAGE {
-            let mut format = Command::new("rustfmt");
-            format.args(["--edition", "2024", "--config-path"]).arg(root).arg(root.join(path));
-            cargo::run(format)?;
-        }
-    }
-    Ok(changed.into_iter().map(|(path, _)| path).collect())
+    std::fs::write(root.join(&changed[0]), format!("{code}{rule}{tests}"))?;
+    let mut format = Command::new("rustfmt");
+    format.args(["--edition", "2024", "--config-path"]).arg(root).args(changed.iter().map(|path| root.join(path)));
+    cargo::run(format)?;
+    changed.extend([CATALOGUE, COVERAGE].map(str::to_owned));
+    Ok(changed)
 }
 
 fn read(root: &Path, path: &str) -> anyhow::Result<String> {
@@ -155,13 +140,14 @@ fn file_with(root: &Path, folder: &str, text: &str) -> anyhow::Result<String> {
     Ok(found.1)
 }
 
-/// Inserts `new` before the next `end` after the last `start`; between elements of Rust, with the comma that may be missing.
-fn insert(text: &str, start: &str, end: &str, new: &str) -> anyhow::Result<String> {
-    let at = text.rfind(start).with_context(|| format!("{start:?} is missing"))? + start.len();
-    let at = at + text[at..].find(end).with_context(|| format!("{end:?} is missing after {start:?}"))?;
-    let before = text[..at].trim_end_matches(' ');
-    let comma = if end.contains(']') && !new.starts_with(',') && !before.trim_end().ends_with(',') { "," } else { "" };
-    Ok(format!("{}{comma}{new}{}", &text[..at], &text[at..]))
+/// Inserts `new` into a file, before the next `end` after the last `start`; between elements of Rust, with the comma that may be missing.
+fn insert(root: &Path, path: &str, start: &str, end: &str, new: &str) -> anyhow::Result<()> {
+    let mut text = read(root, path)?;
+    let at = text.rfind(start).with_context(|| format!("{start:?} is missing in {path}"))? + start.len();
+    let at = at + text[at..].find(end).with_context(|| format!("{end:?} is missing after {start:?} in {path}"))?;
+    let comma = end.contains(']') && !new.starts_with(',') && !text[..at].trim_end().ends_with(',');
+    text.insert_str(at, &format!("{}{new}", if comma { "," } else { "" }));
+    Ok(std::fs::write(root.join(path), text)?)
 }
 
 #[cfg(test)]
@@ -184,13 +170,13 @@ mod tests {
     #[test]
     fn a_rule_of_each_area_is_written_to_every_place_and_stays_readable() {
         for (id, statement, level) in [
-            ("list.no-duplicates", "Pets is a bare array", Level::Inferred),
-            ("service.one-more", "production and staging", Level::Stated),
-            ("quota.one-more", "clients back off exponentially", Level::Stated),
-            ("versioning.one-more", "no versioning policy", Level::Stated),
+            ("list.no-duplicates", "Pets is a bare array", "inferred"),
+            ("service.one-more", "production and staging", "stated"),
+            ("quota.one-more", "clients back off exponentially", "stated"),
+            ("versioning.one-more", "no versioning policy", "stated"),
         ] {
             let folder = copy();
-            let options = Options { id: id.to_owned(), statement: statement.to_owned(), level };
+            let options = Options { id: id.to_owned(), statement: statement.to_owned(), level: level.to_owned() };
             let changed = write(folder.path(), &options).unwrap_or_else(|error| panic!("{id}: {error:#}"));
             assert!(changed.len() >= 5, "{id}: {changed:?}");
             for path in &changed {
@@ -223,7 +209,7 @@ mod tests {
             ("list.new", "a", "statements, not one"),
             ("list.new", "nothing of the kind", "fits 0 statements"),
         ] {
-            let options = Options { id: id.to_owned(), statement: statement.to_owned(), level: Level::Stated };
+            let options = Options { id: id.to_owned(), statement: statement.to_owned(), level: "stated".to_owned() };
             let refused = write(folder.path(), &options).expect_err(id).to_string();
             assert!(refused.contains(reason), "{refused}");
         }
