@@ -2,30 +2,31 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use animal_store_conform::{self as cli, Invocation};
 use animal_store_conformance::Plan as JudgedPlan;
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Limits, Plan};
 use anyhow::Context;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::cargo;
 
 /// How long before the end of a minute the embedded server's clock starts, so that the key recovers after a short wait. The judge
 /// goes by the server's `Date`, as with every server whose clock is off.
-const BEFORE_THE_MINUTE: Duration = Duration::from_secs(8);
+const BEFORE_THE_MINUTE: SignedDuration = SignedDuration::from_secs(8);
 
-/// Runs the judge with the arguments that follow `conform` on the command line.
-pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
-    let line = std::iter::once(OsString::from("cargo xtask conform")).chain(args.iter().cloned());
+/// Runs the judge, under this name, with these arguments.
+pub(crate) fn run(name: &str, args: &[OsString]) -> anyhow::Result<ExitCode> {
+    let line = std::iter::once(OsString::from(name)).chain(args.iter().cloned());
     let invocation = match cli::parse(line) {
         Ok(invocation) => invocation,
         Err(code) => return Ok(code.into()),
     };
     if invocation.judges_an_image() {
-        return judge_image(args);
+        // The part that starts containers takes as long to compile as all the rest, so it is only compiled for runs that need it.
+        let judge = ["--package", "animal-store-conform", "--features", "containers", "--bin", "conform"];
+        return cargo::become_program(&judge, args.iter().cloned());
     }
     let runtime = tokio::runtime::Runtime::new().context("no asynchronous runtime could be started")?;
     let code = runtime.block_on(async {
@@ -38,17 +39,6 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     // As in `conform`: do not wait for a connection that a hostile server keeps busy.
     runtime.shutdown_background();
     code
-}
-
-/// Becomes the judge with the part that starts containers. That part takes as long to compile as all the rest, so it is only compiled
-/// for runs that need it.
-fn judge_image(args: &[OsString]) -> anyhow::Result<ExitCode> {
-    let mut command = cargo::cargo();
-    command.args(["run", "--quiet", "--package", "animal-store-conform", "--features", "containers"]);
-    command.args(["--bin", "conform", "--"]).args(args);
-    // Paths among the arguments are meant from where the user stands.
-    command.current_dir(std::env::current_dir()?);
-    cargo::replace_process(command)
 }
 
 /// Judges the reference server in this process, over HTTP, with a throw-away database.
@@ -78,20 +68,16 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
 
 /// The plan of the reference for that of the judge. The two products share no type on purpose.
 fn plan(judged: &JudgedPlan) -> Plan {
-    match (judged.name(), judged.plan_limits()) {
-        ("free", _) => Plan::Free,
-        ("pro", _) => Plan::Pro,
-        ("business", _) => Plan::Business,
-        (_, Some(plan_limits)) => {
-            Plan::Custom(Limits { per_minute: plan_limits.per_minute, per_day: plan_limits.per_day })
+    match (Plan::named(judged.name()), judged.plan_limits()) {
+        (Some(Plan::Enterprise), Some(agreed)) => {
+            Plan::Custom(Limits { per_minute: agreed.per_minute, per_day: agreed.per_day })
         }
-        (_, None) => Plan::Enterprise,
+        (plan, _) => plan.unwrap_or(Plan::Enterprise),
     }
 }
 
 /// The present time, moved late into its minute.
 fn shortly_before_a_minute() -> anyhow::Result<Timestamp> {
-    let now = Timestamp::now().as_second();
-    let next_minute = now - now.rem_euclid(60) + 60;
-    Timestamp::from_second(next_minute - BEFORE_THE_MINUTE.as_secs().cast_signed()).context("the clock is far off")
+    let next_minute = Timestamp::from_second(Timestamp::now().as_second() / 60 * 60 + 60);
+    Ok(next_minute.context("the clock is far off")? - BEFORE_THE_MINUTE)
 }

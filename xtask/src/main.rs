@@ -16,42 +16,26 @@ mod mutants;
 mod new_rule;
 mod products;
 mod programs;
-mod rules;
 mod serve;
 mod test;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use animal_store_conform as cli;
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 /// The project's own commands.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
 enum Command {
     /// Judge a server: the reference inside this process, or any other with `--base-url`
     ///
     /// `cargo xtask conform --help` lists the judge's own options.
     #[command(disable_help_flag = true)]
-    Conform {
-        /// Everything after the name is passed on to the judge unchanged
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
-        args: Vec<OsString>,
-    },
+    Conform(PassedOn),
     /// List the requirements, or explain one: `cargo xtask rules list.complete`
     #[command(disable_help_flag = true)]
-    Rules {
-        /// Everything after the name is passed on to the judge unchanged
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
-        args: Vec<OsString>,
-    },
+    Rules(PassedOn),
     /// Start the reference server for interactive use: one key per plan, and a temporary database
     Serve(serve::Options),
     /// Run all tests
@@ -77,11 +61,19 @@ enum Command {
     BenchBaseline(bench::baseline::Baseline),
 }
 
+/// The arguments of the judge's own commands.
+#[derive(Debug, clap::Args)]
+struct PassedOn {
+    /// Everything after the name is passed on to the judge unchanged
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    args: Vec<OsString>,
+}
+
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
+    let command = Command::parse();
     let failure = match command {
         // 1 would mean that the candidate violates the specification.
-        Command::Conform { .. } => cli::ExitCode::CouldNotRun.into(),
+        Command::Conform(_) => animal_store_conform::ExitCode::CouldNotRun.into(),
         _ => ExitCode::FAILURE,
     };
     run(&command).unwrap_or_else(|error| {
@@ -91,11 +83,13 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    // The parser above drops a `--` that is to be passed on.
+    let line: Vec<OsString> = std::env::args_os().collect();
     match command {
-        Command::Conform { .. } => conform::run(&passed_on(std::env::args_os())),
-        Command::Rules { .. } => Ok(rules::run(passed_on(std::env::args_os()))),
+        Command::Conform(_) => conform::run("cargo xtask conform", &line[2..]),
+        Command::Rules(_) => conform::run("cargo xtask", &line[1..]),
         Command::Serve(options) => serve::run(options),
-        Command::Test(_) => test::run(&passed_on(std::env::args_os())),
+        Command::Test(_) => test::run(&line[2..]),
         Command::Lab(options) => lab::run(options),
         Command::Mutants(options) => mutants::run(options),
         Command::NewRule(options) => new_rule::run(options),
@@ -108,11 +102,6 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The arguments after the subcommand, unchanged: of `test -- --nocapture` the parser above would keep only the latter.
-fn passed_on(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    line.skip(2).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -121,11 +110,11 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        Command::command().debug_assert();
     }
 
     #[test]
-    fn the_judge_gets_its_arguments_as_they_stand() {
+    fn the_judge_gets_its_own_arguments() {
         for args in [
             vec![],
             vec!["--help"],
@@ -136,10 +125,9 @@ mod tests {
             vec!["--", "--dry-run"],
             vec!["--header", "a: b", "--", "c"],
         ] {
-            let line = || ["xtask", "conform"].into_iter().chain(args.iter().copied()).map(OsString::from);
-            let parsed = Cli::try_parse_from(line()).expect("the judge's arguments are not ours to refuse");
-            assert!(matches!(parsed.command, Command::Conform { .. }));
-            assert_eq!(passed_on(line()), args);
+            let line = ["xtask", "conform"].into_iter().chain(args);
+            let parsed = Command::try_parse_from(line).expect("the judge's arguments are not ours to refuse");
+            assert!(matches!(parsed, Command::Conform(_)));
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Package {
     pub(crate) license_file: Option<PathBuf>,
     manifest_path: PathBuf,
     /// Where it comes from; nowhere, for packages of the workspace.
-    pub(crate) source: Option<String>,
+    source: Option<String>,
 }
 
 impl Package {
@@ -71,10 +71,8 @@ impl Metadata {
     pub(crate) fn read(target: &str) -> anyhow::Result<Metadata> {
         let mut command = cargo::cargo();
         command.args(["metadata", "--format-version", "1", "--locked", "--features", FEATURES]);
-        let output = command.args(["--filter-platform", target]).output().context("could not start cargo")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        anyhow::ensure!(output.status.success(), "cargo metadata failed: {said}");
-        serde_json::from_slice(&output.stdout).context("the output of cargo metadata has an unknown format")
+        let output = cargo::output(command.args(["--filter-platform", target]))?;
+        serde_json::from_str(&output).context("the output of cargo metadata has an unknown format")
     }
 
     /// The package of this name, of those in the workspace.
@@ -83,7 +81,7 @@ impl Metadata {
         member.with_context(|| format!("the workspace has no package {name}"))
     }
 
-    /// The packages that are compiled into the programs of a package, except the package itself, by name and version.
+    /// The packages from elsewhere that are compiled into the programs of a package, by name and version.
     pub(crate) fn parts_of(&self, package: &Package) -> Vec<&Package> {
         let nodes: HashMap<&str, &Node> = self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
         let (mut found, mut open) = (HashSet::new(), vec![package.id.as_str()]);
@@ -95,7 +93,8 @@ impl Metadata {
                 }
             }
         }
-        let mut parts: Vec<&Package> = self.packages.iter().filter(|part| found.contains(part.id.as_str())).collect();
+        let is_part = |package: &&Package| package.source.is_some() && found.contains(package.id.as_str());
+        let mut parts: Vec<&Package> = self.packages.iter().filter(is_part).collect();
         parts.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
         parts
     }

@@ -41,21 +41,19 @@ enum Subject {
 /// Tests that run together: their package, their test program and the beginnings of their names.
 type Tests = (&'static str, &'static str, &'static [&'static str]);
 
+const RULES: &str = "animal-store-rules";
+const REFERENCE: &str = "animal-store-reference";
+const JUDGEMENTS: [&str; 3] =
+    ["the_reference_conforms_on_a_pro", "the_reference_conforms_after", "the_transcript_of_the_tour"];
+
 impl Subject {
-    /// The folder of the results, the changed package, and the tests that have to notice, the quickest first.
-    fn plan(self) -> (&'static str, &'static str, [Tests; 3]) {
-        const RULES: &str = "animal-store-rules";
-        const REFERENCE: &str = "animal-store-reference";
-        const JUDGEMENTS: [&str; 3] =
-            ["the_reference_conforms_on_a_pro", "the_reference_conforms_after", "the_transcript_of_the_tour"];
+    /// The changed package, and the tests that have to notice, the quickest first.
+    fn plan(self) -> (&'static str, [Tests; 3]) {
         match self {
-            Subject::Rules => (
-                "rules",
-                RULES,
-                [(RULES, "--lib", &[]), (RULES, "--test=edits", &["messages::"]), (RULES, "--test=edits", &[])],
-            ),
+            Subject::Rules => {
+                (RULES, [(RULES, "--lib", &[]), (RULES, "--test=edits", &["messages::"]), (RULES, "--test=edits", &[])])
+            }
             Subject::Reference => (
-                "reference",
                 REFERENCE,
                 [
                     (REFERENCE, "--lib", &[]),
@@ -74,11 +72,9 @@ const TIMEOUT: i32 = 3;
 
 /// Runs cargo-mutants once for each set of tests; fails if a change is noticed by none of them.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let installed = cargo::cargo().args(["mutants", "--version"]).output().context("cargo does not start")?;
-    anyhow::ensure!(
-        installed.status.success(),
-        "cargo-mutants is not installed; `cargo install cargo-mutants --locked --version '^27'` installs it"
-    );
+    cargo::output(cargo::cargo().args(["mutants", "--version"])).context(
+        "cargo-mutants is not installed; `cargo install cargo-mutants --locked --version '^27'` installs it",
+    )?;
     let mut missed = false;
     for subject in Subject::value_variants() {
         if options.subject.is_none_or(|chosen| chosen == *subject) {
@@ -90,10 +86,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 
 /// Changes one subject. Returns true if no test noticed some change.
 fn change(subject: Subject, options: &Options) -> anyhow::Result<bool> {
-    let (folder, package, passes) = subject.plan();
+    let (package, passes) = subject.plan();
     let mut output = cargo::programs_dir()?;
     output.set_file_name("mutation");
-    output.push(folder);
+    output.push(package);
     if output.exists() && !options.missed_only {
         std::fs::remove_dir_all(&output).with_context(|| format!("cannot remove {}", output.display()))?;
     }

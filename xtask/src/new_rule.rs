@@ -31,7 +31,7 @@ pub(crate) struct Options {
 
 /// Writes the skeleton and prints the next steps.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let changed = write(&cargo::workspace_root(), options)?;
+    let changed = write(cargo::workspace_root(), options)?;
     println!("{} is in:", options.id);
     changed.iter().for_each(|path| println!("  {path}"));
     println!(
@@ -117,7 +117,7 @@ fn write(root: &Path, Options { id, statement, level }: &Options) -> anyhow::Res
     std::fs::write(root.join(&changed[0]), format!("{code}{rule}{tests}"))?;
     let mut format = Command::new("rustfmt");
     format.args(["--edition", "2024", "--config-path"]).arg(root).args(changed.iter().map(|path| root.join(path)));
-    cargo::run(format)?;
+    cargo::run(&mut format)?;
     changed.extend([CATALOGUE, COVERAGE].map(str::to_owned));
     Ok(changed)
 }
@@ -158,7 +158,7 @@ mod tests {
     fn copy() -> tempfile::TempDir {
         let (from, to) = (cargo::workspace_root(), tempfile::tempdir().expect("a folder"));
         let mut listed = Command::new("git");
-        listed.current_dir(&from).args(["ls-files", ".rustfmt.toml", CATALOGUE, COVERAGE, RULES, EDITS, FAULTS]);
+        listed.current_dir(from).args(["ls-files", ".rustfmt.toml", CATALOGUE, COVERAGE, RULES, EDITS, FAULTS]);
         let listed = String::from_utf8(listed.output().expect("git").stdout).expect("names in UTF-8");
         for name in listed.lines() {
             std::fs::create_dir_all(to.path().join(name).parent().expect("a folder")).expect("a folder");

@@ -4,8 +4,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-
 use crate::cargo;
 use crate::metadata::{FEATURES, Metadata};
 
@@ -46,7 +44,7 @@ impl Programs {
             command.args(["--package", product.package, "--bin", product.program]);
         }
         command.env("CARGO_ENCODED_RUSTFLAGS", rustflags(&metadata)?.join(OsStr::new("\u{1f}")));
-        cargo::run(command)?;
+        cargo::run(&mut command)?;
         // Cargo's folder for the profile `dev` has a name of its own.
         let folder = if profile == "dev" { "debug" } else { profile };
         Ok(Programs { dir: metadata.target_directory.join(&target).join(folder), target })
@@ -64,10 +62,7 @@ impl Programs {
 
     /// The shared libraries that the program of a product loads, the loader included. An error if `ldd` cannot list them.
     pub(crate) fn libraries(&self, product: Product) -> anyhow::Result<Vec<PathBuf>> {
-        let path = self.path(product);
-        let output = std::process::Command::new("ldd").arg(&path).output().context("could not start ldd")?;
-        anyhow::ensure!(output.status.success(), "ldd lists no libraries of {}", path.display());
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = cargo::output(std::process::Command::new("ldd").arg(self.path(product)))?;
         // `libc.so.6 => /lib/libc.so.6 (0x…)`, or the loader: `/lib64/ld-linux-x86-64.so.2 (0x…)`.
         let paths = text.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
         Ok(paths.map(PathBuf::from).collect())
@@ -108,20 +103,16 @@ fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
 
 /// This machine's target triple, where static programs can be made for it.
 fn host() -> anyhow::Result<String> {
-    let version = rustc(&["--version", "--verbose"])?;
-    let host =
-        version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not report its host")?;
+    let host = rustc(&["--print", "host-tuple"])?;
     anyhow::ensure!(
         host.ends_with("-linux-gnu"),
         "static programs are built on Linux with glibc, and this is {host}: run the command there, or in a container"
     );
-    Ok(host.to_owned())
+    Ok(host)
 }
 
 /// Returns the output of rustc for these arguments.
 fn rustc(args: &[&str]) -> anyhow::Result<String> {
-    let program = std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
-    let output = std::process::Command::new(program).args(args).output().context("could not start rustc")?;
-    anyhow::ensure!(output.status.success(), "rustc {} failed: {}", args.join(" "), output.status);
-    Ok(String::from_utf8(output.stdout).context("rustc prints UTF-8")?.trim().to_owned())
+    let program = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    Ok(cargo::output(std::process::Command::new(program).args(args))?.trim().to_owned())
 }

@@ -7,6 +7,7 @@ use std::{env, thread};
 
 use anyhow::Context;
 use clap::Args;
+use xtask_launcher::exit_code;
 
 use crate::cargo;
 use crate::metadata::FEATURES;
@@ -42,9 +43,9 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     if args.is_empty() {
         return run_everything();
     }
-    let mut command = if args.iter().any(selects_packages) { cargo_test() } else { test_all() };
-    let status = command.args(args).status().context(NO_CARGO)?;
-    Ok(cargo::exit_code(status))
+    let packages = if args.iter().any(selects_packages) { &[][..] } else { &ALL };
+    let status = cargo_test(packages).args(args).status().context(NO_CARGO)?;
+    Ok(exit_code(status))
 }
 
 /// The variable that sets how many tests of a program run at a time; a value of the user stays.
@@ -58,11 +59,11 @@ const NO_CARGO: &str = "could not start cargo; is it on the path?";
 /// Runs the tests that wait at the same time as all others, and prints their output afterwards. All select the whole workspace, so that
 /// they share what is built.
 fn run_everything() -> anyhow::Result<ExitCode> {
-    let built = test_all().arg("--no-run").status().context(NO_CARGO)?;
+    let built = cargo_test(&ALL).arg("--no-run").status().context(NO_CARGO)?;
     if !built.success() {
-        return Ok(cargo::exit_code(built));
+        return Ok(exit_code(built));
     }
-    let (mut waiting, mut others) = (test_all(), test_all());
+    let (mut waiting, mut others) = (cargo_test(&ALL), cargo_test(&ALL));
     waiting.args(WAITING.iter().flat_map(|(program, _)| ["--test", program]));
     waiting.arg("--").args(WAITING.map(|(_, test)| test)).stdin(Stdio::null());
     others.arg("--").args(WAITING.iter().flat_map(|(_, test)| ["--skip", test]));
@@ -81,27 +82,21 @@ fn run_everything() -> anyhow::Result<ExitCode> {
         println!("\n{} TCP connections were opened on this machine meanwhile", after - before);
     }
     let others = others?;
-    Ok(cargo::exit_code(if others.success() { waiting.status } else { others }))
+    Ok(exit_code(if others.success() { waiting.status } else { others }))
 }
 
-/// The tests of every package, the judge with every feature: images are tested with the programs that the tests build.
-fn test_all() -> Command {
-    let mut command = cargo_test();
-    command.args(["--workspace", "--features", FEATURES]);
-    command
-}
+/// Selects the tests of every package, the judge with every feature: images are tested with the programs that the tests build.
+const ALL: [&str; 3] = ["--workspace", "--features", FEATURES];
 
-fn cargo_test() -> Command {
+fn cargo_test(packages: &[&str]) -> Command {
     let mut command = cargo::cargo();
-    command.args(["test", "--locked", "--no-fail-fast"]);
+    command.args(["test", "--locked", "--no-fail-fast"]).args(packages);
     command
 }
 
 /// Whether the user chose packages: then `--workspace` would choose all of them again.
 fn selects_packages(arg: &OsString) -> bool {
-    arg.to_str().is_some_and(|arg| {
-        arg.starts_with("-p") || arg == "--package" || arg.starts_with("--package=") || arg == "--workspace"
-    })
+    arg.to_str().is_some_and(|arg| ["-p", "--package", "--workspace"].iter().any(|option| arg.starts_with(option)))
 }
 
 #[cfg(test)]

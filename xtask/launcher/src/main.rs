@@ -2,24 +2,21 @@
 //! may contain a key, or nothing at all. This program builds quickly and without output; it lets cargo build the project's own
 //! commands, with visible progress if they have never been built, and runs them with its own arguments.
 
-mod inherited;
-
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use xtask_launcher::{cargo, replace_process};
+
 /// The package of the project's own commands, and its program.
 const COMMANDS: &str = "xtask";
 
 fn main() -> ExitCode {
-    match launch() {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: cargo xtask: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    launch().unwrap_or_else(|error| {
+        eprintln!("error: cargo xtask: {error}");
+        ExitCode::FAILURE
+    })
 }
 
 fn launch() -> io::Result<ExitCode> {
@@ -29,7 +26,7 @@ fn launch() -> io::Result<ExitCode> {
         // Cargo has said why.
         return Ok(ExitCode::FAILURE);
     }
-    run(Command::new(program).args(env::args_os().skip(1)))
+    replace_process(Command::new(program).args(env::args_os().skip(1)))
 }
 
 /// The path of the program `xtask`, which cargo puts into the folder of this one.
@@ -39,8 +36,7 @@ fn beside(launcher: &Path) -> PathBuf {
 
 /// The build of the commands in the profile of this program.
 fn build(was_built: bool) -> Command {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    inherited::forget(&mut cargo);
+    let mut cargo = cargo();
     cargo.args(["build", "--package", COMMANDS]);
     if was_built {
         cargo.arg("--quiet");
@@ -51,18 +47,6 @@ fn build(was_built: bool) -> Command {
         cargo.arg("--release");
     }
     cargo
-}
-
-/// Becomes the command, so that it gets signals as if it had been started itself.
-#[cfg(unix)]
-fn run(command: &mut Command) -> io::Result<ExitCode> {
-    Err(std::os::unix::process::CommandExt::exec(command))
-}
-
-#[cfg(not(unix))]
-fn run(command: &mut Command) -> io::Result<ExitCode> {
-    let code = command.status()?.code();
-    Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::Bench;
-use super::load::Stopwatch;
+use super::load;
 
 /// How many exchanges the recordings have.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -22,7 +22,7 @@ const GROWING: [&str; 4] = ["windows", "animals", "refusals", "keys"];
 const BEGINNING: Timestamp = Timestamp::constant(1_780_315_200, 0);
 
 /// Measures recordings of each part that grows.
-pub(crate) fn measure(bench: &mut Bench<'_>) -> anyhow::Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     for growing in GROWING {
         let mut costs = [0.0; SIZES.len()];
         for (cost, size) in costs.iter_mut().zip(SIZES) {
@@ -35,12 +35,14 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> anyhow::Result<()> {
                 writeln!(file, "{}", exchange(growing, number))?;
             }
             file.into_inner()?;
-            let watch = Stopwatch::start("self");
             // Each size has as much work as the largest one, so that all are measured equally well.
-            for _ in 0..SIZES[2] / size {
-                judge(std::slice::from_ref(&path), &Terms { side: Some(Side::Both), ..Terms::default() })?;
-            }
-            *cost = watch.spent().processor.as_secs_f64() * 1_000_000.0 / SIZES[2] as f64;
+            let (spent, ()) = load::measure("self", || {
+                for _ in 0..SIZES[2] / size {
+                    judge(std::slice::from_ref(&path), &Terms { side: Some(Side::Both), ..Terms::default() })?;
+                }
+                Ok(())
+            })?;
+            *cost = spent.processor.as_secs_f64() * 1_000_000.0 / SIZES[2] as f64;
         }
         let [short, middle, long] = costs;
         let what = format!("judging: an exchange with many {growing}, in a recording that is ten times as long");
@@ -52,24 +54,19 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> anyhow::Result<()> {
 
 /// An exchange by its number from 0: a list without animals, unless the growing part asks for another one.
 fn exchange(growing: &str, number: usize) -> Value {
-    let (milliseconds, key) = match growing {
-        "windows" => (60_000, 0),
-        "refusals" => (62_000, 0),
-        "keys" => (10, number),
-        _ => (10, 0),
-    };
-    let sent_at = BEGINNING + SignedDuration::from_millis(milliseconds * number as i64);
     let new = json!({"name": format!("Rex {}", number / 2), "categoryId": 1, "status": "sold"});
     let mut pet = new.clone();
     pet["id"] = json!(number / 2);
-    let (method, path, sent, status, body) = match growing {
-        "animals" if number.is_multiple_of(2) => ("POST", "/pets".to_owned(), new.to_string(), 201, pet),
-        "animals" => ("GET", format!("/pets/{}", number / 2), String::new(), 200, pet),
-        "refusals" => {
-            ("GET", "/pets".to_owned(), String::new(), 429, json!({"code": "", "message": "", "status": 429}))
-        }
-        _ => ("GET", "/pets".to_owned(), String::new(), 200, json!([])),
+    let list = || ("GET", "/pets".to_owned(), String::new(), 200, json!([]));
+    let refusal = json!({"code": "", "message": "", "status": 429});
+    let (milliseconds, key, (method, path, sent, status, body)) = match growing {
+        "windows" => (60_000, 0, list()),
+        "refusals" => (62_000, 0, ("GET", "/pets".to_owned(), String::new(), 429, refusal)),
+        "keys" => (10, number, list()),
+        _ if number.is_multiple_of(2) => (10, 0, ("POST", "/pets".to_owned(), new.to_string(), 201, pet)),
+        _ => (10, 0, ("GET", format!("/pets/{}", number / 2), String::new(), 200, pet)),
     };
+    let sent_at = BEGINNING + SignedDuration::from_millis(milliseconds * number as i64);
     let mut headers = json!([
         ["content-type", "application/json"],
         ["date", sent_at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()],

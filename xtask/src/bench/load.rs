@@ -30,29 +30,17 @@ pub(crate) struct Spent {
     pub(crate) processor: Duration,
 }
 
-/// Measures the time that a process spends.
-pub(crate) struct Stopwatch {
-    stat: String,
-    start: Instant,
-    before: Option<Duration>,
+/// Does some work and measures the time that a process, its number or `self`, spends meanwhile.
+pub(crate) fn measure<T>(process: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(Spent, T)> {
+    let (start, before) = (Instant::now(), processor_time(process));
+    let result = work()?;
+    let elapsed = start.elapsed();
+    let times = processor_time(process).zip(before);
+    Ok((Spent { elapsed, processor: times.map_or(elapsed, |(after, before)| after.saturating_sub(before)) }, result))
 }
 
-impl Stopwatch {
-    /// Starts for a process: its number, or `self`.
-    pub(crate) fn start(process: &str) -> Stopwatch {
-        let stat = format!("/proc/{process}/stat");
-        Stopwatch { start: Instant::now(), before: processor_time(&stat), stat }
-    }
-
-    pub(crate) fn spent(&self) -> Spent {
-        let elapsed = self.start.elapsed();
-        let times = processor_time(&self.stat).zip(self.before);
-        Spent { elapsed, processor: times.map_or(elapsed, |(after, before)| after.saturating_sub(before)) }
-    }
-}
-
-fn processor_time(stat: &str) -> Option<Duration> {
-    let stat = std::fs::read_to_string(stat).ok()?;
+fn processor_time(process: &str) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The twelfth and the thirteenth field after the name of the program: user and system time, in hundredths of a second.
     let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
     Some(Duration::from_millis(10 * fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>()))
@@ -74,9 +62,10 @@ impl Server {
         command.arg(format!("--listen={address}")).envs([("ANIMAL_STORE_LOG", "warn"), ("TOKIO_WORKER_THREADS", "1")]);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let child = child.with_context(|| format!("could not start {command:?}"))?;
-        let server = Server { child, address, key: key.to_owned() };
+        let mut server = Server { child, address, key: key.to_owned() };
         let listens = async {
             while TcpStream::connect(address).await.is_err() {
+                ensure!(server.child.try_wait()?.is_none(), "it has ended");
                 sleep(Duration::from_millis(10)).await;
             }
             Ok(server)
@@ -88,10 +77,7 @@ impl Server {
     pub(crate) fn reference(database: &Path) -> anyhow::Result<Server> {
         let program = cargo::programs_dir()?.join(format!("reference{}", std::env::consts::EXE_SUFFIX));
         let issue = "keys issue --plan enterprise --rpm 1000000000 --rpd 1000000000 --name bench --db";
-        let issued = Command::new(&program).args(issue.split(' ')).arg(database).output();
-        let issued = issued.with_context(|| format!("could not start {}", program.display()))?;
-        ensure!(issued.status.success(), "no key could be issued: {}", String::from_utf8_lossy(&issued.stderr));
-        let key = String::from_utf8(issued.stdout)?;
+        let key = cargo::output(Command::new(&program).args(issue.split(' ')).arg(database))?;
         Server::start(Command::new(&program).args(["serve", "--db"]).arg(database), key.trim())
     }
 
@@ -126,10 +112,9 @@ impl Server {
             }
             anyhow::Ok(results)
         };
-        let watch = Stopwatch::start(&self.child.id().to_string());
-        let results = within_patience(try_join_all((0..clients).map(send))).context("the load broke off")?;
-        let results: Vec<T> = results.into_iter().flatten().collect();
-        Ok((watch.spent(), results))
+        let clients = || within_patience(try_join_all((0..clients).map(send))).context("the load broke off");
+        let (spent, results) = measure(&self.child.id().to_string(), clients)?;
+        Ok((spent, results.into_iter().flatten().collect()))
     }
 }
 

@@ -5,18 +5,17 @@
 
 pub(crate) mod baseline;
 mod judging;
-mod load;
+pub(crate) mod load;
 mod rates;
 
 use std::ops::Range;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::process::{Command, ExitCode};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use crate::cargo;
+use crate::cargo::{self, seconds};
 
 /// The arguments of `cargo xtask bench`.
 #[derive(Debug, Args)]
@@ -63,11 +62,9 @@ type Measure = fn(&mut Bench<'_>) -> anyhow::Result<()>;
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if cfg!(debug_assertions) {
         // The load generator and the baselines must be as optimised as the server that is measured.
-        let mut release = cargo::cargo();
-        release.args(["run", "--quiet", "--release", "--locked", "--package", "xtask", "--"]);
-        release.args(std::env::args_os().skip(1)).current_dir(std::env::current_dir()?);
         eprintln!("building with optimisation …");
-        return cargo::replace_process(release);
+        let release = ["--release", "--locked", "--package", "xtask"];
+        return cargo::become_program(&release, std::env::args_os().skip(1));
     }
     seconds(cargo::cargo().args(["build", "--release", "--locked", "--package", "animal-store-reference"]))?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(cargo::programs_dir()?)?;
@@ -110,15 +107,6 @@ fn fresh_clone(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many seconds a command runs; an error if it fails.
-fn seconds(command: &mut Command) -> anyhow::Result<f64> {
-    let start = Instant::now();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not start {command:?}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} failed: {}\n{said}", output.status);
-    Ok(start.elapsed().as_secs_f64())
-}
-
 /// The settings of all measurements, and whether one has missed its bound.
 struct Bench<'o> {
     options: &'o Options,
@@ -145,7 +133,7 @@ impl Bench<'_> {
 }
 
 /// The middle value, or the mean of the two in the middle; not a number when there is none.
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {

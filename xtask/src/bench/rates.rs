@@ -88,8 +88,8 @@ fn paths(ids: &[i64]) -> Vec<String> {
 }
 
 /// GET of one animal relative to a bare server that sends the same bytes, and of a list relative to that of a short catalogue.
-pub(crate) fn reads(bench: &mut Bench<'_>) -> anyhow::Result<()> {
-    let (few, many) = (bench.reference("few")?, bench.reference("many")?);
+pub(super) fn reads(bench: &mut Bench<'_>) -> anyhow::Result<()> {
+    let (few, many) = (Server::reference(&bench.folder.join("few"))?, Server::reference(&bench.folder.join("many"))?);
     eprintln!("creating {} animals through the API …", bench.options.animals);
     let (_, few_ids) = create_animals(&few, 0..FEW)?;
     let (_, many_ids) = create_animals(&many, 0..bench.options.animals)?;
@@ -135,8 +135,8 @@ pub(crate) fn reads(bench: &mut Bench<'_>) -> anyhow::Result<()> {
 }
 
 /// GET by id through the proxy that judges, relative to one that does nothing.
-pub(crate) fn proxy(bench: &mut Bench<'_>) -> anyhow::Result<()> {
-    let reference = bench.reference("proxied")?;
+pub(super) fn proxy(bench: &mut Bench<'_>) -> anyhow::Result<()> {
+    let reference = Server::reference(&bench.folder.join("proxied"))?;
     let (pages, _) = Pages::learn(&reference, paths(&create_animals(&reference, 0..FEW)?.1))?;
     let program = std::env::current_exe()?;
     let start = |arguments: [&str; 4]| Server::start(Command::new(&program).args(arguments), &reference.key);
@@ -151,8 +151,8 @@ pub(crate) fn proxy(bench: &mut Bench<'_>) -> anyhow::Result<()> {
 }
 
 /// Creations that are durable before they are acknowledged, relative to single writes that are.
-pub(crate) fn create(bench: &mut Bench<'_>) -> anyhow::Result<()> {
-    let reference = bench.reference("creates")?;
+pub(super) fn create(bench: &mut Bench<'_>) -> anyhow::Result<()> {
+    let reference = Server::reference(&bench.folder.join("creates"))?;
     let file = File::create(bench.folder.join("yardstick"))?;
     bench.compare(
         &format!("create: POST /pets, {WRITERS} clients, relative to serial append of 4 KiB + fdatasync"),
@@ -173,10 +173,6 @@ pub(crate) fn create(bench: &mut Bench<'_>) -> anyhow::Result<()> {
 type Side<'a> = &'a dyn Fn(Range<usize>) -> anyhow::Result<Duration>;
 
 impl Bench<'_> {
-    fn reference(&self, name: &str) -> anyhow::Result<Server> {
-        Server::reference(&self.folder.join(name))
-    }
-
     /// Lets two sides take turns, so that other load on the machine affects both alike, and relates their rates in each round.
     fn compare(&mut self, what: &str, least: f64, subject: Side<'_>, baseline: Side<'_>) -> anyhow::Result<()> {
         let mut rates = [Vec::new(), Vec::new()];

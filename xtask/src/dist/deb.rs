@@ -31,7 +31,7 @@ pub(super) fn make(
     command.arg("--output").arg(out).current_dir(&metadata.workspace_root);
     // The times of the files in the package.
     command.env("SOURCE_DATE_EPOCH", time.to_string());
-    cargo::run(command)
+    cargo::run(&mut command)
 }
 
 /// Copies the folder beside the built program, where cargo-deb looks for assets. Man pages are compressed, as Debian's policy asks for:
@@ -68,7 +68,7 @@ fn program(metadata: &Metadata) -> anyhow::Result<OsString> {
     let mut command = cargo::cargo();
     command.args(["install", "cargo-deb", "--version", VERSION, "--locked", "--debug", "--no-default-features"]);
     command.arg("--quiet").arg("--root").arg(&tools).arg("--target-dir").arg(tools.join("build"));
-    cargo::run(command).context("cargo-deb could not be installed; without Debian packages: --no-deb")?;
+    cargo::run(&mut command).context("cargo-deb could not be installed; without Debian packages: --no-deb")?;
     Ok(installed.into_os_string())
 }
 

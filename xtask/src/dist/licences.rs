@@ -21,7 +21,6 @@ GNU C library (glibc)     LGPL-2.1-or-later; linked statically. To link the prog
 /// The text for the programs of a workspace's package.
 pub(crate) fn text(metadata: &Metadata, package: &Package) -> anyhow::Result<String> {
     let parts = metadata.parts_of(package);
-    let parts: Vec<&Package> = parts.into_iter().filter(|part| part.source.is_some()).collect();
     let mut texts = Texts::default();
     let mut out = format!(
         "The packages that are compiled into {} {}, with their licences. Its own licence is in the file LICENSE.\n\n{BESIDE}\n",
