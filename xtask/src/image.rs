@@ -1,24 +1,27 @@
 //! `cargo xtask image`: the products as container images with nothing in them but the program.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context;
 use clap::Args;
 
-use crate::metadata::Metadata;
-use crate::products::{DIST, JUDGE, LAB, PRODUCTS, Product, Programs};
+use crate::cargo;
+use crate::products::{DIST, JUDGE, PRODUCTS, Product, Programs};
 
-/// The Dockerfile of the reference server; that of the laboratory differs in the name of the program.
+/// How each Dockerfile begins, for a folder that has the files of each platform in a folder of the platform's name.
+const BEGINNING: &str = "FROM scratch
+ARG TARGETPLATFORM
+COPY --chown=65532:65532 $TARGETPLATFORM /
+USER 65532:65532
+";
+
+/// The rest of the Dockerfile of the reference server; that of the laboratory differs in the name of the program.
 ///
 /// The health check is the program's own: the image has no shell and no other program. Keys are issued in the running
 /// container, `docker exec NAME /reference keys issue --plan free`, or given to it in `ANIMAL_STORE_KEYS`.
-const OF_REFERENCE: &str = r#"FROM scratch
-COPY --chown=65532:65532 . /
-USER 65532:65532
-ENV ANIMAL_STORE_DB=/data/animal-store.sqlite TMPDIR=/data
+const OF_REFERENCE: &str = r#"ENV ANIMAL_STORE_DB=/data/animal-store.sqlite TMPDIR=/data
 VOLUME ["/data"]
 EXPOSE 8080
 STOPSIGNAL SIGTERM
@@ -27,11 +30,8 @@ ENTRYPOINT ["/reference"]
 CMD ["serve", "--listen", "0.0.0.0:8080"]
 "#;
 
-/// The Dockerfile of the judge. Reports can be written to `/reports`.
-const OF_JUDGE: &str = r#"FROM scratch
-COPY --chown=65532:65532 . /
-USER 65532:65532
-VOLUME ["/reports"]
+/// The rest of the Dockerfile of the judge. Reports can be written to `/reports`.
+const OF_JUDGE: &str = r#"VOLUME ["/reports"]
 WORKDIR /reports
 ENTRYPOINT ["/conform"]
 "#;
@@ -64,22 +64,23 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         Some(folder) => Programs::built_in(folder)?,
         None => Programs::build(&options.profile)?,
     };
-    let metadata = Metadata::read(&programs.target)?;
+    let tags = options.tag.as_ref().map_or_else(|| vec![env!("CARGO_PKG_VERSION"), "latest"], |tag| vec![tag]);
     for product in PRODUCTS {
         let context = tempfile::tempdir().context("no folder for what goes into the image")?;
-        std::fs::copy(programs.path(product), context.path().join(product.program))?;
-        // The programs that are built here are static.
-        let libraries = if options.programs.is_some() { programs.libraries(product)? } else { Vec::new() };
-        for library in libraries {
-            let copy = context.path().join(library.strip_prefix("/").unwrap_or(&library));
-            std::fs::create_dir_all(copy.parent().context("a library is in a folder")?)?;
-            std::fs::copy(&library, copy)?;
+        let platform = collect(product, &programs, context.path())?;
+        if options.programs.is_some() {
+            for library in programs.libraries(product)? {
+                let copy = context.path().join(&platform).join(library.strip_prefix("/").unwrap_or(&library));
+                std::fs::create_dir_all(copy.parent().context("a library is in a folder")?)?;
+                std::fs::copy(&library, copy)?;
+            }
         }
-        std::fs::create_dir(context.path().join(writable_folder(product)))?;
-        let version = &metadata.member(product.package)?.version;
-        let tags = options.tag.as_ref().map_or_else(|| vec![version.as_str(), "latest"], |tag| vec![tag.as_str()]);
-        let names: Vec<String> = tags.iter().map(|tag| format!("{}:{tag}", name(product))).collect();
-        build(&engine, &dockerfile(product), context.path(), &names)?;
+        let names: Vec<String> = tags.iter().map(|tag| format!("{}:{tag}", product.package)).collect();
+        let mut build = Command::new(&engine);
+        // Engines set this argument themselves, except old ones.
+        build.args(["build", "--quiet", "--build-arg", &format!("TARGETPLATFORM={platform}")]);
+        build.args(names.iter().flat_map(|name| ["--tag", name])).arg(context.path());
+        cargo::output(&mut build)?;
         println!("{}", names.join(" "));
     }
     Ok(ExitCode::SUCCESS)
@@ -87,29 +88,31 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 
 /// The instructions for a product's image.
 fn dockerfile(product: Product) -> String {
-    if product == JUDGE {
-        OF_JUDGE.to_owned()
-    } else {
-        OF_REFERENCE.replace("/reference", &format!("/{}", product.program))
+    let rest = if product.program == JUDGE.program { OF_JUDGE } else { OF_REFERENCE };
+    BEGINNING.to_owned() + &rest.replace("/reference\"", &format!("/{}\"", product.program))
+}
+
+/// Adds the files of a product's image, for the platform that it was built for, to a folder. Returns the platform, which is the name of
+/// the folder with these files, such as `linux/amd64`.
+///
+/// Machines of different architectures fill the same folder, and one command makes the image of all of them:
+/// `docker buildx build --platform linux/amd64,linux/arm64 images/conform`.
+pub(crate) fn collect(product: Product, programs: &Programs, folder: &Path) -> anyhow::Result<String> {
+    let platform = format!("linux/{}", architecture(&programs.target));
+    let files = folder.join(&platform);
+    std::fs::create_dir_all(files.join(product.writable))?;
+    std::fs::copy(programs.path(product), files.join(product.program))?;
+    std::fs::write(folder.join("Dockerfile"), dockerfile(product))?;
+    Ok(platform)
+}
+
+/// The architecture of a target triple, as container images call it.
+fn architecture(target: &str) -> &str {
+    match target.split('-').next().unwrap_or(target) {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
     }
-}
-
-/// The instructions for a product's image of several platforms, from a folder that has the files of each in a folder of the
-/// platform's name, such as `linux/amd64`.
-pub(crate) fn for_platforms(product: Product) -> String {
-    dockerfile(product)
-        .replace(" . /\n", " $TARGETPLATFORM /\n")
-        .replace("FROM scratch\n", "FROM scratch\nARG TARGETPLATFORM\n")
-}
-
-/// The folder in a product's image that its user may write to.
-pub(crate) fn writable_folder(product: Product) -> &'static str {
-    if product == JUDGE { "reports" } else { "data" }
-}
-
-/// The name of a product's image, without a tag.
-fn name(product: Product) -> String {
-    if product == LAB { "animal-store-lab".to_owned() } else { format!("animal-store-{}", product.program) }
 }
 
 /// The program to build images with.
@@ -122,40 +125,23 @@ fn engine(named: Option<OsString>) -> anyhow::Result<OsString> {
     candidates.into_iter().find(answers).context("no container engine answers: start Docker or Podman")
 }
 
-/// Builds an image from a folder. The instructions come on standard input, so that they are no part of it.
-fn build(engine: &OsString, dockerfile: &str, context: &Path, names: &[String]) -> anyhow::Result<()> {
-    let mut command = Command::new(engine);
-    command.args(["build", "--quiet", "--file", "-"]);
-    for name in names {
-        command.args(["--tag", name]);
-    }
-    let command = command.arg(context).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().with_context(|| format!("could not start {}", engine.display()))?;
-    child.stdin.take().context("its standard input is a pipe")?.write_all(dockerfile.as_bytes())?;
-    let output = child.wait_with_output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "{} build of {} failed: {said}", engine.display(), names.join(", "));
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn images_are_made_from_nothing_and_run_as_nobody() {
-        for dockerfile in PRODUCTS.map(dockerfile) {
+        for product in PRODUCTS {
+            let dockerfile = dockerfile(product);
             assert!(dockerfile.starts_with("FROM scratch\n"), "nothing may be pulled");
             assert!(dockerfile.contains("\nUSER 65532:65532\n"));
+            assert!(dockerfile.contains(&format!("\nENTRYPOINT [\"/{}\"]\n", product.program)));
         }
     }
 
     #[test]
-    fn an_image_of_several_platforms_copies_the_files_of_each() {
-        for product in PRODUCTS {
-            let dockerfile = for_platforms(product);
-            assert!(dockerfile.starts_with("FROM scratch\nARG TARGETPLATFORM\n"), "{dockerfile}");
-            assert!(dockerfile.contains("\nCOPY --chown=65532:65532 $TARGETPLATFORM /\n"), "{dockerfile}");
-        }
+    fn platforms_have_the_names_of_container_images() {
+        let triples = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"];
+        assert_eq!(triples.map(architecture), ["amd64", "arm64", "riscv64gc"]);
     }
 }

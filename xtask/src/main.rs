@@ -5,17 +5,15 @@
 
 mod bench;
 mod cargo;
-mod completions;
 mod conform;
 mod dist;
+mod documents;
 mod image;
 mod lab;
-mod man;
 mod metadata;
 mod mutants;
 mod new_rule;
 mod products;
-mod programs;
 mod serve;
 mod test;
 
@@ -49,9 +47,9 @@ enum Command {
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),
     /// Write shell completions for `conform`, `reference` and `animal-lab`
-    Completions(completions::Options),
+    Completions(documents::CompletionsOptions),
     /// Write the man pages of `conform`, `reference` and `animal-lab`
-    Man(man::Options),
+    Man(documents::ManOptions),
     /// Build static release binaries, with licences and checksums
     Dist(dist::Options),
     /// Build container images that hold the static programs and nothing else
@@ -94,8 +92,8 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Mutants(options) => mutants::run(options),
         Command::NewRule(options) => new_rule::run(options),
         Command::Bench(options) => bench::run(options),
-        Command::Completions(options) => completions::run(options),
-        Command::Man(options) => man::run(options),
+        Command::Completions(options) => documents::run_completions(options),
+        Command::Man(options) => documents::run_man(options),
         Command::Dist(options) => dist::run(options),
         Command::Image(options) => image::run(options),
         Command::BenchBaseline(baseline) => baseline.run(),

@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::cargo;
 use crate::metadata::{FEATURES, Metadata};
@@ -10,16 +11,37 @@ use crate::metadata::{FEATURES, Metadata};
 /// The cargo profile of released programs.
 pub(crate) const DIST: &str = "dist";
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// A program that the project publishes.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Product {
     /// The name of its program.
     pub(crate) program: &'static str,
+    /// The name of its package, and of its image.
     pub(crate) package: &'static str,
+    /// Its command line.
+    pub(crate) command: fn() -> clap::Command,
+    /// The folder of its image that it may write to.
+    pub(crate) writable: &'static str,
 }
 
-pub(crate) const JUDGE: Product = Product { program: "conform", package: "animal-store-conform" };
-pub(crate) const REFERENCE: Product = Product { program: "reference", package: "animal-store-reference" };
-pub(crate) const LAB: Product = Product { program: "animal-lab", package: "animal-store-lab" };
+pub(crate) const JUDGE: Product = Product {
+    program: "conform",
+    package: "animal-store-conform",
+    command: animal_store_conform::command,
+    writable: "reports",
+};
+pub(crate) const REFERENCE: Product = Product {
+    program: "reference",
+    package: "animal-store-reference",
+    command: animal_store_reference::cli::command,
+    writable: "data",
+};
+const LAB: Product = Product {
+    program: "animal-lab",
+    package: "animal-store-lab",
+    command: animal_store_lab::cli::command,
+    writable: "data",
+};
 pub(crate) const PRODUCTS: [Product; 3] = [JUDGE, REFERENCE, LAB];
 
 /// Built programs.
@@ -27,7 +49,7 @@ pub(crate) const PRODUCTS: [Product; 3] = [JUDGE, REFERENCE, LAB];
 pub(crate) struct Programs {
     /// The target triple that they were built for.
     pub(crate) target: String,
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
 }
 
 impl Programs {
@@ -62,14 +84,10 @@ impl Programs {
 
     /// The shared libraries that the program of a product loads, the loader included. An error if `ldd` cannot list them.
     pub(crate) fn libraries(&self, product: Product) -> anyhow::Result<Vec<PathBuf>> {
-        let text = cargo::output(std::process::Command::new("ldd").arg(self.path(product)))?;
+        let text = cargo::output(Command::new("ldd").arg(self.path(product)))?;
         // `libc.so.6 => /lib/libc.so.6 (0x…)`, or the loader: `/lib64/ld-linux-x86-64.so.2 (0x…)`.
         let paths = text.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
         Ok(paths.map(PathBuf::from).collect())
-    }
-
-    pub(crate) fn dir(&self) -> &Path {
-        &self.dir
     }
 
     /// Where the program of a product is.
@@ -82,22 +100,22 @@ impl Programs {
 ///
 /// The flags apply to the programs only, not to build scripts, because cargo is given a `--target`.
 fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
+    let library = PathBuf::from(rustc(&["--print", "sysroot"])?).join("lib/rustlib/src/rust");
+    // Of several that fit, the last one counts.
+    let mut names = vec![
+        (metadata.workspace_root.as_path(), "/animal-store"),
+        (&metadata.target_directory, "/animal-store/target"),
+        (&library, "/rust"),
+    ];
+    names.extend(metadata.crate_folders().into_iter().map(|folder| (folder, "/crates")));
     let mut flags = vec![OsString::from("-Ctarget-feature=+crt-static")];
-    let mut remap = |from: &Path, to: &str| {
+    for (from, to) in names {
         let mut flag = OsString::from("--remap-path-prefix=");
         flag.push(from);
         flag.push("=");
         flag.push(to);
         flags.push(flag);
-    };
-    // Of several that fit, the last one counts.
-    remap(&metadata.workspace_root, "/animal-store");
-    remap(&metadata.target_directory, "/animal-store/target");
-    for folder in metadata.crate_folders() {
-        remap(folder, "/crates");
     }
-    let library = PathBuf::from(rustc(&["--print", "sysroot"])?).join("lib/rustlib/src/rust");
-    remap(&library, "/rust");
     Ok(flags)
 }
 
@@ -114,5 +132,5 @@ fn host() -> anyhow::Result<String> {
 /// Returns the output of rustc for these arguments.
 fn rustc(args: &[&str]) -> anyhow::Result<String> {
     let program = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    Ok(cargo::output(std::process::Command::new(program).args(args))?.trim().to_owned())
+    Ok(cargo::output(Command::new(program).args(args))?.trim().to_owned())
 }

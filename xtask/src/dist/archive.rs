@@ -1,21 +1,20 @@
 //! Archives and checksums that depend on nothing but their content.
 
-use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use flate2::{Compression, GzBuilder};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 
 /// Packs a folder under its own name, with sorted names, this time everywhere, and no owner.
-pub(crate) fn pack(folder: &Path, archive: &Path, unix_time: u64) -> anyhow::Result<()> {
+pub(super) fn pack(folder: &Path, archive: &Path, unix_time: u64) -> anyhow::Result<()> {
     let root = folder.file_name().context("the folder has no name")?;
     let file = File::create(archive).with_context(|| format!("cannot write {}", archive.display()))?;
     // The archive's own header names no time and no file.
-    let mut tar = Builder::new(GzBuilder::new().mtime(0).write(file, Compression::best()));
+    let mut tar = Builder::new(GzEncoder::new(file, Compression::best()));
     for path in files(folder)? {
         let content = std::fs::read(folder.join(&path))?;
         let mut header = Header::new_ustar();
@@ -29,31 +28,19 @@ pub(crate) fn pack(folder: &Path, archive: &Path, unix_time: u64) -> anyhow::Res
     Ok(())
 }
 
-/// Compresses a file to one whose header names no time and no file.
-pub(crate) fn compress(file: &Path, to: &Path) -> anyhow::Result<()> {
-    let content = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let out = File::create(to).with_context(|| format!("cannot write {}", to.display()))?;
-    let mut gzip = GzBuilder::new().mtime(0).write(out, Compression::best());
-    gzip.write_all(&content)?;
-    gzip.finish()?;
-    Ok(())
-}
-
 /// The sums of all files below a folder in the form that `sha256sum --check` reads.
-pub(crate) fn sums(folder: &Path) -> anyhow::Result<String> {
+pub(super) fn sums(folder: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     for path in files(folder)? {
         let sum = Sha256::digest(std::fs::read(folder.join(&path))?);
-        for byte in sum {
-            let _infallible = write!(text, "{byte:02x}");
-        }
-        let _infallible = writeln!(text, "  {}", path.display());
+        let digits: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        text += &format!("{digits}  {}\n", path.display());
     }
     Ok(text)
 }
 
 /// The files below a folder, sorted, as paths from it.
-pub(crate) fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(dir) = open.pop() {
         for entry in std::fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))? {

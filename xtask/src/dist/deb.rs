@@ -1,10 +1,13 @@
 //! Debian packages of the static programs, made by cargo-deb. What goes where is in `[package.metadata.deb]` of each product.
 
-use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use super::archive;
 use crate::cargo;
@@ -24,7 +27,7 @@ pub(super) fn make(
     out: &Path,
     time: u64,
 ) -> anyhow::Result<()> {
-    stage(folder, &programs.dir().join("deb").join(product.program))?;
+    stage(folder, &programs.dir.join("deb").join(product.program))?;
     let mut command = Command::new(program(metadata)?);
     command.arg("deb").args(["--no-build", "--no-strip", "--locked", "--quiet"]);
     command.args(["--package", product.package, "--profile", DIST, "--target", &programs.target]);
@@ -44,7 +47,10 @@ fn stage(folder: &Path, to: &Path) -> anyhow::Result<()> {
         let path = to.join(&name);
         std::fs::create_dir_all(path.parent().unwrap_or(to))?;
         if name.starts_with("man") {
-            archive::compress(&folder.join(&name), &to.join(&name).with_added_extension("gz"))?;
+            // The header of the result names no time and no file.
+            let mut gzip = GzEncoder::new(File::create(path.with_added_extension("gz"))?, Compression::best());
+            gzip.write_all(&std::fs::read(folder.join(&name))?)?;
+            gzip.finish()?;
         } else {
             std::fs::copy(folder.join(&name), &path).with_context(|| format!("cannot write {}", path.display()))?;
         }
@@ -53,23 +59,20 @@ fn stage(folder: &Path, to: &Path) -> anyhow::Result<()> {
 }
 
 /// cargo-deb, from the path, or installed into the target folder: without optimisation, that takes a minute.
-fn program(metadata: &Metadata) -> anyhow::Result<OsString> {
-    let fits = |program: &OsString| {
-        let output = Command::new(program).arg("--version").output().ok()?;
-        let version = String::from_utf8(output.stdout).ok()?;
-        version.split_whitespace().last()?.starts_with(SERIES).then_some(())
-    };
-    let on_path = OsString::from("cargo-deb");
+fn program(metadata: &Metadata) -> anyhow::Result<PathBuf> {
     let tools = metadata.target_directory.join("tools");
-    let installed: PathBuf = tools.join("bin/cargo-deb");
-    if let Some(program) = [on_path, installed.clone().into_os_string()].into_iter().find(|p| fits(p).is_some()) {
-        return Ok(program);
+    let installed = tools.join("bin/cargo-deb");
+    for program in [Path::new("cargo-deb"), &installed] {
+        let version = cargo::output(Command::new(program).arg("--version")).unwrap_or_default();
+        if version.split_whitespace().last().is_some_and(|version| version.starts_with(SERIES)) {
+            return Ok(program.to_owned());
+        }
     }
     let mut command = cargo::cargo();
     command.args(["install", "cargo-deb", "--version", VERSION, "--locked", "--debug", "--no-default-features"]);
     command.arg("--quiet").arg("--root").arg(&tools).arg("--target-dir").arg(tools.join("build"));
     cargo::run(&mut command).context("cargo-deb could not be installed; without Debian packages: --no-deb")?;
-    Ok(installed.into_os_string())
+    Ok(installed)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The licences of everything that is compiled into a program, as one text to distribute with it.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -36,10 +35,10 @@ pub(crate) fn text(metadata: &Metadata, package: &Package) -> anyhow::Result<Str
             numbers.push(format!("[{}]", texts.number(&String::from_utf8_lossy(&text))));
         }
         let where_to = if numbers.is_empty() { "comes without a licence file".to_owned() } else { numbers.join(" ") };
-        let _infallible = writeln!(out, "{name:width$}  {licence}  {where_to}");
+        out += &format!("{name:width$}  {licence}  {where_to}\n");
     }
     for (index, text) in texts.list.iter().enumerate() {
-        let _infallible = write!(out, "\n{}\n[{}]\n\n{text}\n", "-".repeat(80), index + 1);
+        out += &format!("\n{}\n[{}]\n\n{text}\n", "-".repeat(80), index + 1);
     }
     Ok(out)
 }

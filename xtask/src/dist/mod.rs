@@ -6,21 +6,20 @@
 
 mod archive;
 mod deb;
-mod images;
 mod licences;
-mod trial;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
+use crate::bench::load::Server;
+use crate::bench::median;
 use crate::metadata::Metadata;
-use crate::products::{DIST, PRODUCTS, Product, Programs};
-use crate::{cargo, completions, man, programs};
+use crate::products::{DIST, JUDGE, PRODUCTS, Product, Programs, REFERENCE};
+use crate::{cargo, documents, image};
 
 /// How many times a program is started to measure how long that takes.
 const STARTS: usize = 21;
@@ -52,10 +51,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         if !options.no_deb {
             deb::make(product, &programs, &metadata, &folder, &out, time)?;
         }
-        images::collect(product, &programs, &out)?;
+        image::collect(product, &programs, &out.join("images").join(product.program))?;
         describe(product, &folder.join(product.program), Path::new(&archive))?;
     }
-    trial::run(&programs)?;
+    try_out(&programs)?;
     std::fs::write(out.join("SHA256SUMS"), archive::sums(&out)?)?;
     println!("{}", out.display());
     Ok(ExitCode::SUCCESS)
@@ -63,8 +62,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 
 /// Makes an empty folder of `out`. One that holds something else than an earlier run left is not touched.
 fn empty(out: &Path) -> anyhow::Result<()> {
-    let occupied = out.read_dir().is_ok_and(|mut entries| entries.next().is_some());
-    if occupied {
+    if out.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         anyhow::ensure!(
             out.join("SHA256SUMS").is_file(),
             "{} holds other things; name an empty folder, or one that this command filled, with --out DIR",
@@ -83,54 +81,45 @@ fn collect(product: Product, programs: &Programs, metadata: &Metadata, out: &Pat
     std::fs::copy(programs.path(product), folder.join(product.program))?;
     std::fs::copy(metadata.workspace_root.join("LICENSE"), folder.join("LICENSE"))?;
     std::fs::write(folder.join("THIRD-PARTY.txt"), licences::text(metadata, package)?)?;
-    let definition = || programs::programs().into_iter().filter(|program| program.get_name() == product.program);
-    completions::write(&folder.join("completions"), Shell::value_variants(), definition())?;
-    man::write(&folder.join("man"), definition())?;
+    documents::completions(product, Shell::value_variants(), &folder.join("completions"))?;
+    documents::man(product, &folder.join("man"))?;
     Ok(folder)
 }
 
 /// The time that everything packed bears, in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the commit.
 fn source_time() -> anyhow::Result<u64> {
-    let text = match std::env::var("SOURCE_DATE_EPOCH") {
-        Ok(text) => text,
-        Err(_) => {
-            let mut git = Command::new("git");
-            git.args(["log", "-1", "--format=%ct"]).current_dir(cargo::workspace_root());
-            // An unpacked source archive has no commits; then everything is as old as it can be.
-            git.output().ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default()
-        }
-    };
-    let text = text.trim();
-    if text.is_empty() { Ok(0) } else { text.parse().context("SOURCE_DATE_EPOCH is not a number of seconds") }
+    let mut git = Command::new("git");
+    git.args(["log", "-1", "--format=%ct"]).current_dir(cargo::workspace_root());
+    let text = std::env::var("SOURCE_DATE_EPOCH").or_else(|_| cargo::output(&mut git));
+    // An unpacked source archive has no commits; then everything is as old as it can be.
+    let text = text.unwrap_or_else(|_| "0".to_owned());
+    text.trim().parse().context("SOURCE_DATE_EPOCH is not a number of seconds")
 }
 
 fn describe(product: Product, program: &Path, archive: &Path) -> anyhow::Result<()> {
-    let mebibytes = |path: &Path| -> anyhow::Result<f64> {
-        // No file here comes near 2^52 bytes.
-        #[expect(clippy::cast_precision_loss, reason = "a size in megabytes, for people")]
-        Ok(path.metadata()?.len() as f64 / f64::from(1 << 20))
-    };
+    let mebibytes = |path: &Path| path.metadata().map(|file| file.len() as f64 / f64::from(1 << 20));
+    let starts = (0..STARTS).map(|_| cargo::seconds(Command::new(program).arg("--version")));
+    let starts: Vec<f64> = starts.collect::<anyhow::Result<_>>()?;
     println!(
         "{:<10}  {:.1} MiB, {:.1} MiB packed, starts in {:.1} ms",
         product.program,
         mebibytes(program)?,
         mebibytes(archive)?,
-        start_up(program)?.as_secs_f64() * 1e3
+        median(&starts) * 1e3
     );
     Ok(())
 }
 
-/// How long a program takes to start and to report its version: the median.
-fn start_up(program: &Path) -> anyhow::Result<Duration> {
-    let mut times = Vec::with_capacity(STARTS);
-    for _ in 0..STARTS {
-        let start = Instant::now();
-        let output = Command::new(program).arg("--version").output()?;
-        anyhow::ensure!(output.status.success(), "{} --version: {}", program.display(), output.status);
-        times.push(start.elapsed());
-    }
-    times.sort();
-    Ok(times[STARTS / 2])
+/// Lets the static judge judge the static reference server with the functional profile; an error unless it conforms.
+fn try_out(programs: &Programs) -> anyhow::Result<()> {
+    const KEY: &str = "trial-of-static-programs";
+    let mut serve = Command::new(programs.path(REFERENCE));
+    let server = Server::start(serve.args(["serve", "--db", ":memory:", "--key", &format!("pro={KEY}")]), KEY)?;
+    let mut judge = Command::new(programs.path(JUDGE));
+    judge.args(["--no-config", "--profile", "functional", "--base-url", &format!("http://{}/v1", server.address)]);
+    let report = cargo::output(judge.env("CONFORM_API_KEY", KEY)).context("the static server does not conform")?;
+    println!("{}", report.lines().next().unwrap_or_default());
+    Ok(())
 }
 
 #[cfg(test)]
