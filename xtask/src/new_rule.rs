@@ -86,8 +86,9 @@ fn write(root: &Path, Options { id, statement, level }: &Options) -> anyhow::Res
         format!("Breaking {{ rule: \"{id}\", name: \"TODO\", trace: \"free\", also: &[], apply: |_trace| {{}} }},");
     insert(root, &changed[1], &format!("rule: {area}"), "\n];", &edit)?;
     for name in faults {
-        let fault =
-            format!("fault(\"{name}\", \"TODO.\", &[\"{id}\"], \"TODO\").after(|_request, _response, _server| {{}}),");
+        let fault = format!(
+            "fault(\"{name}\", &[\"{id}\"]).does(\"TODO.\").like(\"TODO\").after(|_request, _response, _server| {{}}),"
+        );
         insert(root, &changed[2], &targets, "\n    ]", &fault)?;
     }
 

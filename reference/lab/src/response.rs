@@ -49,6 +49,14 @@ impl Response {
         Response { status, headers, body, delivery, delay: Duration::ZERO }
     }
 
+    /// An Error with this status.
+    #[must_use]
+    pub fn error(status: u16) -> Response {
+        let mut response = Response::new(status);
+        response.refuse(status);
+        response
+    }
+
     /// The body, if it is JSON.
     #[must_use]
     pub fn json(&self) -> Option<Value> {

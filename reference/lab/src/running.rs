@@ -164,9 +164,7 @@ impl Running {
         let uri = format!("{}{}{query}", self.app.base_path(), request.path);
         let inner = HttpRequest::builder().method(request.method.clone()).uri(uri);
         // An impossible target, which layers may have made, is not found.
-        let mut not_found = Response::new(404);
-        not_found.refuse(404);
-        let Ok(mut inner) = inner.body(Body::from(request.body.clone())) else { return not_found };
+        let Ok(mut inner) = inner.body(Body::from(request.body.clone())) else { return Response::error(404) };
         *inner.headers_mut() = request.headers.clone();
         if let Some(pass) = &self.pass
             && self.state.key_of(request).is_some()

@@ -32,169 +32,122 @@ fn known(connections: &Mutex<HashSet<ConnectionNumber>>) -> MutexGuard<'_, HashS
     connections.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A fault that takes the unread rest of some bodies for the next request of the connection.
-fn leaving_unread(
-    short: &'static str,
-    does: &'static str,
-    targets: &'static [&'static str],
-    like: &'static str,
-    which: fn(&Request, &Response) -> bool,
-) -> Fault {
-    fault(short, does, targets, like)
-        .before(|request, server| {
-            if known(&server.own::<Unread>().0).remove(&request.connection) {
-                let mut response = Response::new(400);
-                response.refuse(400);
-                return Some(response);
-            }
-            None
+impl Fault {
+    /// Takes the unread rest of some bodies for the next request of the connection.
+    fn leaves_unread(self, which: fn(&Request, &Response) -> bool) -> Fault {
+        self.before(|request, server| {
+            known(&server.own::<Unread>().0).remove(&request.connection).then(|| Response::error(400))
         })
         .after(move |request, response, server| {
             if which(request, response) {
                 known(&server.own::<Unread>().0).insert(request.connection);
             }
         })
+    }
 }
 
 pub(super) fn faults() -> Vec<Fault> {
     vec![
-        fault(
-            "connection-remembers-key",
-            "A request without a key is served on a connection that has carried a key.",
-            &["auth.missing-key"],
-            "a session that belongs to the connection",
-        )
-        .edit(|request, server| {
-            let authenticated = server.own::<Authenticated>();
-            if server.key_of(request).is_some() {
-                known(&authenticated.0).insert(request.connection);
-            } else if request.authorization().is_empty()
-                && known(&authenticated.0).contains(&request.connection)
-                && let Some(key) = server.keys().first()
-            {
-                request.authorize(key);
-            }
-        }),
-        fault(
-            "second-request-unanswered",
-            "The second request of a connection is never answered.",
-            &["service.complete-answer"],
-            "a worker that serves one request and keeps the connection open",
-        )
-        .after(|request, response, server| {
-            if !known(&server.own::<Served>().0).insert(request.connection) {
-                response.delivery = Delivery::Never;
-            }
-        }),
-        leaving_unread(
-            "unread-long-body",
-            "The end of a body over 100 KiB is taken for the next request of the connection.",
-            &["get.success"],
-            "a body that is read as far as a bound, and a connection that is kept all the same",
-            |request, _| request.body.len() > 100 * 1024,
-        ),
-        leaving_unread(
-            "unread-body",
-            "A body that came with a wrong key is taken for the next request of the connection.",
-            &["get.not-found"],
-            "a body that is not read when the key is refused, and is taken for the start of the next request",
-            |request, response| response.status == 401 && !request.body.is_empty(),
-        ),
-        fault(
-            "kept-from-before",
-            "What a body lacks is taken from the body before it on the same connection.",
-            &["create.name-required", "create.category-required"],
-            "an object that the worker of a connection decodes each body into",
-        )
-        .edit(|request, server| {
-            let (connection, bodies) = (request.connection, server.own::<Bodies>());
-            request.edit_object(|pet| {
-                let mut bodies = bodies.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let before = bodies.entry(connection).or_default();
-                for member in ["name", "categoryId"] {
-                    match (pet.get(member).cloned(), before.get(member).cloned()) {
-                        (Some(value), _) => drop(before.insert(member.to_owned(), value)),
-                        (None, Some(value)) => drop(pet.insert(member.to_owned(), value)),
-                        (None, None) => {}
-                    }
+        fault("connection-remembers-key", &["auth.missing-key"])
+            .does("A request without a key is served on a connection that has carried a key.")
+            .like("a session that belongs to the connection")
+            .edit(|request, server| {
+                let authenticated = server.own::<Authenticated>();
+                if server.key_of(request).is_some() {
+                    known(&authenticated.0).insert(request.connection);
+                } else if request.authorization().is_empty()
+                    && known(&authenticated.0).contains(&request.connection)
+                    && let Some(key) = server.keys().first()
+                {
+                    request.authorize(key);
                 }
-            });
-        }),
-        fault(
-            "chunked-read-as-empty",
-            "A body that comes in chunks is taken for none.",
-            &["create.success"],
-            "a handler that reads as many bytes as Content-Length says (CGI, WSGI)",
-        )
-        .edit(|request, _| {
-            if !request.header("transfer-encoding").is_empty() {
-                request.body.clear();
-            }
-        }),
-        fault(
-            "chunks-decoded-apart",
-            "A character that is split between two chunks of a body becomes replacement characters.",
-            &["create.echo"],
-            "a reader that makes text of each chunk as it comes (`body += chunk` in Node)",
-        )
-        .edit(|request, _| {
-            let mut text = String::new();
-            let mut begin = 0;
-            for end in request.chunk_ends.clone() {
-                text.push_str(&String::from_utf8_lossy(&request.body[begin..end]));
-                begin = end;
-            }
-            if request.is_create() && text.contains('\u{fffd}') && std::str::from_utf8(&request.body).is_ok() {
-                request.body = text.into_bytes();
-            }
-        }),
-        fault(
-            "dies-after-errors",
-            "A connection breaks within the response to the next request after an error.",
-            &["service.complete-answer"],
-            "a worker that is replaced after an error",
-        )
-        .after(|request, response, server| {
-            let refused = server.own::<Refused>();
-            if known(&refused.0).contains(&request.connection) {
-                response.delivery = Delivery::Cut;
-            } else if response.status >= 400 {
-                known(&refused.0).insert(request.connection);
-            }
-        }),
-        fault(
-            "claims-gzip",
-            "Successful answers are said to be compressed, and are not.",
-            &["service.json"],
-            "a proxy that decompresses, and leaves the label as it was",
-        )
-        .after(|_, response, _| {
-            if response.status == 200 {
-                response.set("content-encoding", "gzip");
-            }
-        }),
-        fault(
-            "errors-claim-gzip",
-            "Errors are said to be compressed, and are not.",
-            &["errors.shape"],
-            "a handler for errors behind the compression",
-        )
-        .after(|_, response, _| {
-            if response.status >= 400 {
-                response.set("content-encoding", "gzip");
-            }
-        }),
-        fault(
-            "edge-413",
-            "A body of more than 64 KiB is answered with 413 and a page in HTML.",
-            &["errors.shape"],
-            "a proxy with a limit of its own for bodies, and a page for it",
-        )
-        .after(|request, response, _| {
-            if request.body.len() > 64 * 1024 && response.status >= 400 {
-                response.status = 413;
-                response.set_body("text/html", "<h1>413 Request Entity Too Large</h1>");
-            }
-        }),
+            }),
+        fault("second-request-unanswered", &["service.complete-answer"])
+            .does("The second request of a connection is never answered.")
+            .like("a worker that serves one request and keeps the connection open")
+            .after(|request, response, server| {
+                if !known(&server.own::<Served>().0).insert(request.connection) {
+                    response.delivery = Delivery::Never;
+                }
+            }),
+        fault("unread-long-body", &["get.success"])
+            .does("The end of a body over 100 KiB is taken for the next request of the connection.")
+            .like("a body that is read as far as a bound, and a connection that is kept all the same")
+            .leaves_unread(|request, _| request.body.len() > 100 * 1024),
+        fault("unread-body", &["get.not-found"])
+            .does("A body that came with a wrong key is taken for the next request of the connection.")
+            .like("a body that is not read when the key is refused, and is taken for the start of the next request")
+            .leaves_unread(|request, response| response.status == 401 && !request.body.is_empty()),
+        fault("kept-from-before", &["create.name-required", "create.category-required"])
+            .does("What a body lacks is taken from the body before it on the same connection.")
+            .like("an object that the worker of a connection decodes each body into")
+            .edit(|request, server| {
+                let (connection, bodies) = (request.connection, server.own::<Bodies>());
+                request.edit_object(|pet| {
+                    let mut bodies = bodies.0.lock().unwrap_or_else(PoisonError::into_inner);
+                    let before = bodies.entry(connection).or_default();
+                    for member in ["name", "categoryId"] {
+                        match (pet.get(member).cloned(), before.get(member).cloned()) {
+                            (Some(value), _) => drop(before.insert(member.to_owned(), value)),
+                            (None, Some(value)) => drop(pet.insert(member.to_owned(), value)),
+                            (None, None) => {}
+                        }
+                    }
+                });
+            }),
+        fault("chunked-read-as-empty", &["create.success"])
+            .does("A body that comes in chunks is taken for none.")
+            .like("a handler that reads as many bytes as Content-Length says (CGI, WSGI)")
+            .edit(|request, _| {
+                if !request.header("transfer-encoding").is_empty() {
+                    request.body.clear();
+                }
+            }),
+        fault("chunks-decoded-apart", &["create.echo"])
+            .does("A character that is split between two chunks of a body becomes replacement characters.")
+            .like("a reader that makes text of each chunk as it comes (`body += chunk` in Node)")
+            .edit(|request, _| {
+                let mut text = String::new();
+                let mut begin = 0;
+                for end in request.chunk_ends.clone() {
+                    text.push_str(&String::from_utf8_lossy(&request.body[begin..end]));
+                    begin = end;
+                }
+                if request.is_create() && text.contains('\u{fffd}') && std::str::from_utf8(&request.body).is_ok() {
+                    request.body = text.into_bytes();
+                }
+            }),
+        fault("dies-after-errors", &["service.complete-answer"])
+            .does("A connection breaks within the response to the next request after an error.")
+            .like("a worker that is replaced after an error")
+            .after(|request, response, server| {
+                let refused = server.own::<Refused>();
+                if known(&refused.0).contains(&request.connection) {
+                    response.delivery = Delivery::Cut;
+                } else if response.status >= 400 {
+                    known(&refused.0).insert(request.connection);
+                }
+            }),
+        fault("claims-gzip", &["service.json"])
+            .does("Successful answers are said to be compressed, and are not.")
+            .like("a proxy that decompresses, and leaves the label as it was")
+            .answered(200, |_, response, _| response.set("content-encoding", "gzip")),
+        fault("errors-claim-gzip", &["errors.shape"])
+            .does("Errors are said to be compressed, and are not.")
+            .like("a handler for errors behind the compression")
+            .after(|_, response, _| {
+                if response.status >= 400 {
+                    response.set("content-encoding", "gzip");
+                }
+            }),
+        fault("edge-413", &["errors.shape"])
+            .does("A body of more than 64 KiB is answered with 413 and a page in HTML.")
+            .like("a proxy with a limit of its own for bodies, and a page for it")
+            .after(|request, response, _| {
+                if request.body.len() > 64 * 1024 && response.status >= 400 {
+                    response.status = 413;
+                    response.set_body("text/html", "<h1>413 Request Entity Too Large</h1>");
+                }
+            }),
     ]
 }

@@ -2,7 +2,9 @@
 //!
 //! One file for each section of the specification. Each fault names the requirements that it breaks.
 
-use super::limiter::{Policy, limiter};
+use serde_json::{Map, Value};
+
+use super::limiter::{Flaw, Policy, flawed, limiter};
 use super::{Layer, Rate, Request, Response, ServerState, Variation};
 use animal_store_reference::Plan;
 
@@ -45,19 +47,39 @@ pub struct Fault {
     pub rate: Option<Rate>,
 }
 
-/// Fills in a status where an animal has none.
-fn fill_in_status(response: &mut Response) {
-    response.edit_pets(|pet| {
-        pet.entry("status").or_insert(serde_json::json!("available"));
-    });
+/// The members of an animal.
+type Members = Map<String, Value>;
+
+/// Sets a member of an animal.
+fn set(pet: &mut Members, member: &str, value: impl Into<Value>) {
+    pet.insert(member.to_owned(), value.into());
 }
 
-/// A fault that does nothing yet.
-fn fault(short: &'static str, does: &'static str, targets: &'static [&'static str], like: &'static str) -> Fault {
+/// Changes a member of an animal, if it is there and the function returns a value.
+fn change(pet: &mut Members, member: &str, change: impl FnOnce(&Value) -> Option<Value>) {
+    if let Some(value) = pet.get_mut(member)
+        && let Some(changed) = change(value)
+    {
+        *value = changed;
+    }
+}
+
+/// Returns true for the statuses that an animal can have.
+fn is_status(text: &str) -> bool {
+    ["available", "pending", "sold"].contains(&text)
+}
+
+/// Sets a member of an animal that lacks it.
+fn set_missing(pet: &mut Members, member: &str, value: impl Into<Value>) {
+    pet.entry(member).or_insert_with(|| value.into());
+}
+
+/// A fault that does nothing yet. Its name begins with the first of the requirements that it breaks.
+fn fault(short: &'static str, targets: &'static [&'static str]) -> Fault {
     Fault {
         name: format!("{}.{short}", targets[0]),
-        does,
-        like,
+        does: "",
+        like: "",
         targets,
         plan: Plan::Free,
         variation: Variation::default(),
@@ -66,6 +88,18 @@ fn fault(short: &'static str, does: &'static str, targets: &'static [&'static st
 }
 
 impl Fault {
+    /// Says what the broken server does, in one sentence.
+    fn does(mut self, sentence: &'static str) -> Fault {
+        self.does = sentence;
+        self
+    }
+
+    /// Names the real servers that do this, or their reason for it.
+    fn like(mut self, servers: &'static str) -> Fault {
+        self.like = servers;
+        self
+    }
+
     fn before(self, change: impl Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync + 'static) -> Fault {
         self.layer(Layer::default().before(change))
     }
@@ -76,6 +110,90 @@ impl Fault {
             change(request, server);
             None
         })
+    }
+
+    /// Changes the members of created animals before the reference reads them.
+    fn edit_created(self, change: impl Fn(&mut Members) + Send + Sync + 'static) -> Fault {
+        self.edit(move |request, _| request.edit_object(&change))
+    }
+
+    /// Takes some values of a member of created animals for other values.
+    fn reads(self, member: &'static str, change: impl Fn(&Value) -> Option<Value> + Send + Sync + 'static) -> Fault {
+        self.edit_created(move |pet| self::change(pet, member, &change))
+    }
+
+    /// Takes one value of a member of created animals for another value.
+    fn takes(self, member: &'static str, from: impl Into<Value>, to: impl Into<Value>) -> Fault {
+        let (from, to) = (from.into(), to.into());
+        self.reads(member, move |value| (*value == from).then(|| to.clone()))
+    }
+
+    /// Alters some names of created animals.
+    fn renames(self, change: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Fault {
+        self.reads("name", move |name| change(name.as_str()?).map(Value::from))
+    }
+
+    /// Admits requests with something that the server mistakes for the key.
+    fn admits(self, mistakes: impl Fn(&Request, &str) -> bool + Send + Sync + 'static) -> Fault {
+        self.edit(move |request, server| {
+            if let Some(key) = server.keys().into_iter().find(|key| mistakes(request, key)) {
+                request.authorize(&key);
+            }
+        })
+    }
+
+    /// Answers some requests with the status `to`, where the reference answers with the status `from`.
+    fn turns(self, from: u16, to: u16, which: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Fault {
+        self.answered(from, move |request, response, _| {
+            if which(request) {
+                response.refuse(to);
+            }
+        })
+    }
+
+    /// Changes responses with a status.
+    fn answered(
+        self,
+        status: u16,
+        change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static,
+    ) -> Fault {
+        self.after(move |request, response, server| {
+            if response.status == status {
+                change(request, response, server);
+            }
+        })
+    }
+
+    /// Answers some creations with a status, except those without a valid key and those over the limit.
+    fn fails(self, status: u16, which: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Fault {
+        self.after(move |request, response, _| {
+            if request.is_create() && ![401, 429].contains(&response.status) && which(request) {
+                response.refuse(status);
+            }
+        })
+    }
+
+    /// Changes every animal that the responses to some requests show.
+    fn shows_in(
+        self,
+        which: impl Fn(&Request) -> bool + Send + Sync + 'static,
+        change: impl Fn(&mut Members) + Send + Sync + 'static,
+    ) -> Fault {
+        self.after(move |request, response, _| {
+            if which(request) {
+                response.edit_pets(&change);
+            }
+        })
+    }
+
+    /// Changes every animal that a response shows.
+    fn shows(self, change: impl Fn(&mut Members) + Send + Sync + 'static) -> Fault {
+        self.shows_in(|_| true, change)
+    }
+
+    /// Changes the animals of lists.
+    fn lists(self, change: impl Fn(&mut Vec<Value>, &Request, &ServerState) + Send + Sync + 'static) -> Fault {
+        self.after(move |request, response, server| response.edit_list(request, |pets| change(pets, request, server)))
     }
 
     fn after(self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Fault {
@@ -105,9 +223,20 @@ impl Fault {
         self
     }
 
+    /// Sets a limiter with a flaw.
+    fn flaw(self, flaw: Flaw) -> Fault {
+        self.limiter(flawed(flaw))
+    }
+
     /// Sets the smallest plan whose limits admit enough requests to show the fault.
     fn on(mut self, plan: Plan) -> Fault {
         self.plan = plan;
+        self
+    }
+
+    /// Sets the time at which the clock of the server starts.
+    fn start_at(mut self, time: &'static str) -> Fault {
+        self.variation.setting.start_at = Some(time);
         self
     }
 
