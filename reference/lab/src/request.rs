@@ -111,6 +111,12 @@ impl Request {
         serde_json::from_slice(&self.body).ok()
     }
 
+    /// Returns true if the body contains a text.
+    #[must_use]
+    pub fn holds(&self, text: &str) -> bool {
+        self.body.windows(text.len()).any(|part| part == text.as_bytes())
+    }
+
     /// Returns true if the body is JSON, even if a number in it fits no type.
     #[must_use]
     pub fn is_json(&self) -> bool {

@@ -51,24 +51,20 @@ fn allowance(b: &mut Build) {
 /// Choices about callers without a key.
 pub const CHOICES: &[Choice] = &[
     own("headers.anonymous", "nothing", "A caller without a key gets a limit of 0, and uses nothing up."),
-    other("headers.anonymous", "small", "A caller without a key gets an allowance of 10.", "a guest", |b| {
-        b.layer(anonymous(10));
-    }),
-    other("headers.anonymous", "large", "A caller without a key gets an allowance of 5,000.", "a proxy", |b| {
-        b.layer(anonymous(5_000));
-    }),
-    other(
-        "headers.anonymous",
-        "counted-by-address",
-        "Requests without a key count against the limit of the key that was used last.",
-        "a limiter that knows callers by their address",
-        |b| b.limit(|policy| policy.by_address = true),
-    ),
-    other(
-        "headers.anonymous",
-        "forty-a-minute",
-        "Callers without a key have an allowance of forty requests a minute, and get 429 beyond it.",
-        "a limiter by address in front of the check of keys",
-        allowance,
-    ),
+    other("headers.anonymous", "small")
+        .does("A caller without a key gets an allowance of 10.")
+        .like("a guest")
+        .make(|b| b.layer(anonymous(10))),
+    other("headers.anonymous", "large")
+        .does("A caller without a key gets an allowance of 5,000.")
+        .like("a proxy")
+        .make(|b| b.layer(anonymous(5_000))),
+    other("headers.anonymous", "counted-by-address")
+        .does("Requests without a key count against the limit of the key that was used last.")
+        .like("a limiter that knows callers by their address")
+        .make(|b| b.limit(|policy| policy.by_address = true)),
+    other("headers.anonymous", "forty-a-minute")
+        .does("Callers without a key have an allowance of forty requests a minute, and get 429 beyond it.")
+        .like("a limiter by address in front of the check of keys")
+        .make(allowance),
 ];

@@ -74,62 +74,41 @@ fn page(status: u16, title: &str) -> Response {
 
 pub(super) const CHOICES: &[Choice] = &[
     own("service.complete-answer/idle", "kept-until-announced", "A kept connection does not end unannounced."),
-    between(
-        "service.complete-answer/idle",
-        "closed-silently",
-        "A kept connection ends at its sixth request, of which nothing has been processed.",
-        "a balancer that closes connections without saying so",
-        |b| b.between(Layer::default().before(close_silently)),
-    ),
+    between("service.complete-answer/idle", "closed-silently")
+        .does("A kept connection ends at its sixth request, of which nothing has been processed.")
+        .like("a balancer that closes connections without saying so")
+        .make(|b| b.between(Layer::default().before(close_silently))),
     own("service.json/compression", "as-asked", "Bodies are not compressed."),
-    between(
-        "service.json/compression",
-        "gzip-in-spite-of-identity",
-        "Bodies are compressed with gzip and labelled so, whatever the request accepts.",
-        "a CDN that compresses everything",
-        |b| b.between(Layer::default().after(compress)),
-    ),
+    between("service.json/compression", "gzip-in-spite-of-identity")
+        .does("Bodies are compressed with gzip and labelled so, whatever the request accepts.")
+        .like("a CDN that compresses everything")
+        .make(|b| b.between(Layer::default().after(compress))),
     own("service.complete-answer/gateway", "no-gateway", "Nothing answers in the server's place."),
-    between(
-        "service.complete-answer/gateway",
-        "one-502",
-        "One request, the 37th, is answered with 502 and a page in HTML, and does not reach the server.",
-        "an ingress whose backend is replaced",
-        |b| answer_one(b, 37, || page(502, "502 Bad Gateway")),
-    ),
-    between(
-        "service.complete-answer/gateway",
-        "one-503",
-        "One request, the 37th, is answered with 503 and a page in HTML, and does not reach the server.",
-        "a CDN that does not reach its origin for a moment",
-        |b| answer_one(b, 37, || page(503, "503 Service Temporarily Unavailable")),
-    ),
-    between(
-        "service.complete-answer/gateway",
-        "one-407",
-        "One request, the 37th, is answered with 407, and does not reach the server.",
-        "a proxy of a company that asks for a login now and then",
-        |b| {
+    between("service.complete-answer/gateway", "one-502")
+        .does("One request, the 37th, is answered with 502 and a page in HTML, and does not reach the server.")
+        .like("an ingress whose backend is replaced")
+        .make(|b| answer_one(b, 37, || page(502, "502 Bad Gateway"))),
+    between("service.complete-answer/gateway", "one-503")
+        .does("One request, the 37th, is answered with 503 and a page in HTML, and does not reach the server.")
+        .like("a CDN that does not reach its origin for a moment")
+        .make(|b| answer_one(b, 37, || page(503, "503 Service Temporarily Unavailable"))),
+    between("service.complete-answer/gateway", "one-407")
+        .does("One request, the 37th, is answered with 407, and does not reach the server.")
+        .like("a proxy of a company that asks for a login now and then")
+        .make(|b| {
             answer_one(b, 37, || {
                 let mut response = Response::new(407);
                 response.set("proxy-authenticate", "Basic realm=\"company\"");
                 response
             });
-        },
-    ),
+        }),
     own("headers.reset-time/date", "date-of-the-server", "Date and X-RateLimit-Reset are of one clock."),
-    between(
-        "headers.reset-time/date",
-        "date-of-a-gateway",
-        "Date is two minutes ahead of the clock of X-RateLimit-Reset.",
-        "a gateway that writes Date by a clock of its own",
-        |b| date_off_by(b, OFF),
-    ),
-    between(
-        "headers.reset-time/date",
-        "date-of-a-slow-gateway",
-        "Date is two minutes behind the clock of X-RateLimit-Reset.",
-        "a gateway that writes Date by a clock of its own",
-        |b| date_off_by(b, -OFF),
-    ),
+    between("headers.reset-time/date", "date-of-a-gateway")
+        .does("Date is two minutes ahead of the clock of X-RateLimit-Reset.")
+        .like("a gateway that writes Date by a clock of its own")
+        .make(|b| date_off_by(b, OFF)),
+    between("headers.reset-time/date", "date-of-a-slow-gateway")
+        .does("Date is two minutes behind the clock of X-RateLimit-Reset.")
+        .like("a gateway that writes Date by a clock of its own")
+        .make(|b| date_off_by(b, -OFF)),
 ];

@@ -2,11 +2,11 @@
 //!
 //! A choice belongs to an axis, and a server makes at most one on each. The server is lawful with any choices on the other axes.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::limiter::{PLAIN, Policy, limiter};
-use super::{Layer, Setting, Variation};
+use super::{Layer, Request, Response, Setting, Variation};
 
 mod animals;
 mod anonymous;
@@ -22,6 +22,9 @@ pub use anonymous::CHOICES as ANONYMOUS;
 /// Choices about limits, whose outcome depends on the plan of a key.
 pub use limits::CHOICES as LIMITS;
 use view::View;
+
+/// The members of an animal.
+type Members = Map<String, Value>;
 
 /// A server that is built from choices.
 #[derive(Clone, Debug, Default)]
@@ -91,30 +94,35 @@ const fn own(axis: &'static str, short: &'static str, does: &'static str) -> Cho
 }
 
 /// A choice that other servers make.
-const fn other(
-    axis: &'static str,
-    short: &'static str,
-    does: &'static str,
-    like: &'static str,
-    make: fn(&mut Build),
-) -> Choice {
-    Choice { axis, short, does, like, maker: Maker::Others, make }
+const fn other(axis: &'static str, short: &'static str) -> Choice {
+    Choice { maker: Maker::Others, ..own(axis, short, "") }
 }
 
 /// A circumstance of a server.
-const fn circumstance(axis: &'static str, short: &'static str, does: &'static str, make: fn(&mut Build)) -> Choice {
-    Choice { axis, short, does, like: "any server in use", maker: Maker::Circumstance, make }
+const fn circumstance(axis: &'static str, short: &'static str) -> Choice {
+    Choice { maker: Maker::Circumstance, like: "any server in use", ..own(axis, short, "") }
 }
 
 /// The behaviour of an intermediary between client and server.
-const fn between(
-    axis: &'static str,
-    short: &'static str,
-    does: &'static str,
-    like: &'static str,
-    make: fn(&mut Build),
-) -> Choice {
-    Choice { axis, short, does, like, maker: Maker::Intermediary, make }
+const fn between(axis: &'static str, short: &'static str) -> Choice {
+    Choice { maker: Maker::Intermediary, ..own(axis, short, "") }
+}
+
+impl Choice {
+    /// Says what the server does, in one sentence.
+    const fn does(self, does: &'static str) -> Choice {
+        Choice { does, ..self }
+    }
+
+    /// Names the real servers that do this, or their reason for it.
+    const fn like(self, like: &'static str) -> Choice {
+        Choice { like, ..self }
+    }
+
+    /// Sets the function that makes the choice.
+    const fn make(self, make: fn(&mut Build)) -> Choice {
+        Choice { make, ..self }
+    }
 }
 
 /// Every choice; the choices on one axis are in a row.
@@ -192,8 +200,27 @@ impl Build {
         self.layers.push(Layer { outermost: true, ..layer });
     }
 
-    fn inside(&mut self, layer: Layer) {
-        self.inside.push(layer);
+    /// Changes responses.
+    fn after(&mut self, change: impl Fn(&Request, &mut Response) + Send + Sync + 'static) {
+        self.layer(Layer::default().after(move |request, response, _| change(request, response)));
+    }
+
+    /// Changes responses inside the limiter, which counts the results.
+    fn after_inside(&mut self, change: impl Fn(&Request, &mut Response) + Send + Sync + 'static) {
+        self.inside.push(Layer::default().after(move |request, response, _| change(request, response)));
+    }
+
+    /// Changes requests.
+    fn edit(&mut self, edit: impl Fn(&mut Request) + Send + Sync + 'static) {
+        self.layer(Layer::default().before(move |request, _| {
+            edit(request);
+            None
+        }));
+    }
+
+    /// Changes the members of created animals before the reference reads them.
+    fn edit_created(&mut self, edit: impl Fn(&mut Members) + Send + Sync + 'static) {
+        self.edit(move |request| request.edit_object(&edit));
     }
 
     /// Changes the limiter, which then is no longer the reference's.
@@ -202,14 +229,13 @@ impl Build {
     }
 
     /// Refuses the bodies of some creations.
-    fn refuse(&mut self, which: impl Fn(&serde_json::Map<String, Value>) -> bool + Send + Sync + 'static) {
-        self.layer(Layer::default().before(move |request, _| {
+    fn refuse(&mut self, which: impl Fn(&Members) -> bool + Send + Sync + 'static) {
+        self.edit(move |request| {
             if request.is_create() && request.object().is_some_and(|pet| which(&pet)) {
                 // The reference refuses this one with 400.
                 request.body = b"{}".to_vec();
             }
-            None
-        }));
+        });
     }
 
     /// The reference's setting and the layers.

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use serde_json::json;
 
-use super::reading::{call, holds};
+use super::reading::call;
 use super::{Fault, fault};
 use crate::{Request, ServerState};
 use animal_store_reference::Plan;
@@ -117,15 +117,15 @@ fn valid() -> Vec<Fault> {
         fault("escaped-member-unknown", &["create.success"])
             .does("A member whose name is written with an escape is not recognised.")
             .like("a reader that compares names before it resolves escapes")
-            .fails(400, |request| holds(request, "n\\u0061me")),
+            .fails(400, |request| request.holds("n\\u0061me")),
         fault("line-breaks-refused", &["create.success"])
             .does("A body that begins with a line break is refused.")
             .like("a check that the first byte is a brace")
-            .fails(400, |request| holds(request, "\r\n\t{")),
+            .fails(400, |request| request.holds("\r\n\t{")),
         fault("constructor-crash", &["create.success"])
             .does("An animal called constructor is answered with 500.")
             .like("a table by name that is an object, and inherits members")
-            .fails(500, |request| holds(request, "\"constructor\"")),
+            .fails(500, |request| request.holds("\"constructor\"")),
     ]
 }
 
