@@ -3,7 +3,6 @@
 //! The reference behind it counts nothing, so that this one alone decides.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::response::error_body;
@@ -191,14 +190,8 @@ pub fn limiter(policy: Policy) -> Layer {
     let takes = if matches!(policy.flaw, Some(Flaw::Races)) { RACE } else { Duration::ZERO };
     Layer::default()
         .taking(takes)
-        .before(move |request, server| {
-            let ledger = server.own::<Mutex<Ledger>>();
-            policy.decide(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner), request, server)
-        })
-        .after(move |request, response, server| {
-            let ledger = server.own::<Mutex<Ledger>>();
-            policy.report(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner), request, response, server);
-        })
+        .before(move |request, server| server.own(|ledger| policy.decide(ledger, request, server)))
+        .after(move |request, response, server| server.own(|ledger| policy.report(ledger, request, response, server)))
 }
 
 impl Policy {

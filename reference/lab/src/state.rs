@@ -99,13 +99,14 @@ impl ServerState {
         memory.count
     }
 
-    /// The private memory of one layer, found by its type. It is empty when the server starts.
-    #[must_use]
-    pub fn own<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+    /// Uses the private memory of one layer, found by its type. It is empty when the server starts.
+    pub fn own<T: Default + Send + 'static, R>(&self, use_memory: impl FnOnce(&mut T) -> R) -> R {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        let value = own.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        let memory = Arc::clone(own.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(Mutex::new(T::default()))));
+        drop(own);
         // The value under the id of a type is of that type.
-        Arc::clone(value).downcast().unwrap_or_default()
+        let memory: Arc<Mutex<T>> = memory.downcast().unwrap_or_default();
+        use_memory(&mut memory.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The key that a request presents, if it is in force.

@@ -1,7 +1,5 @@
 //! Choices about callers without a key: the limit that their requests count against, and the rate-limit headers that they get.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::{Build, Choice, other, own};
 use crate::Layer;
 
@@ -22,7 +20,7 @@ fn anonymous(limit: i64) -> Layer {
 
 /// A minute, and the number of requests without a valid key in it.
 #[derive(Default)]
-struct Allowance(Mutex<(i64, u64)>);
+struct Allowance(i64, u64);
 
 /// Counts requests without a valid key by themselves, and refuses those beyond an allowance.
 fn allowance(b: &mut Build) {
@@ -35,15 +33,17 @@ fn allowance(b: &mut Build) {
         }
         let now = server.now();
         let minute = now - now.rem_euclid(MINUTE);
-        let allowance = server.own::<Allowance>();
-        let mut used = allowance.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *used = if used.0 == minute { (minute, used.1 + 1) } else { (minute, 1) };
-        if used.1 > ALLOWANCE {
+        let used = server.own(|Allowance(last, used)| {
+            *used = if *last == minute { *used + 1 } else { 1 };
+            *last = minute;
+            *used
+        });
+        if used > ALLOWANCE {
             response.refuse(429);
             response.set("retry-after", minute + MINUTE - now);
         }
         response.set("x-ratelimit-limit", ALLOWANCE);
-        response.set("x-ratelimit-remaining", ALLOWANCE.saturating_sub(used.1));
+        response.set("x-ratelimit-remaining", ALLOWANCE.saturating_sub(used));
         response.set("x-ratelimit-reset", minute + MINUTE);
     }));
 }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
 
 use animal_store_reference::clock::http_date;
 use flate2::Compression;
@@ -19,15 +18,15 @@ const OFF: i64 = 120;
 
 /// The requests of each connection that have passed.
 #[derive(Default)]
-struct Passed(Mutex<HashMap<ConnectionNumber, u32>>);
+struct Passed(HashMap<ConnectionNumber, u32>);
 
 fn close_silently(request: &mut Request, server: &ServerState) -> Option<Response> {
-    let passed = server.own::<Passed>();
-    let mut passed = passed.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let count = passed.entry(request.connection).or_default();
-    *count += 1;
-    (*count > MOST_ON_A_CONNECTION).then(|| {
-        passed.remove(&request.connection);
+    let is_over = server.own(|Passed(passed)| {
+        let count = passed.entry(request.connection).or_default();
+        *count += 1;
+        *count > MOST_ON_A_CONNECTION && passed.remove(&request.connection).is_some()
+    });
+    is_over.then(|| {
         let mut response = Response::new(200);
         // A part of the body must be missing for the connection to end.
         response.set_body("text/plain", "never sent");

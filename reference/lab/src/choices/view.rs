@@ -1,7 +1,6 @@
 //! The view of lists and fetches on the animals: their order, their delay, and their ids.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
@@ -181,37 +180,36 @@ fn renumbered(factor: u64) -> Layer {
 
 /// The number of refused creations, and the shown id of each created animal by its id in the reference.
 #[derive(Default)]
-struct Gaps(Mutex<(i64, BTreeMap<i64, i64>)>);
+struct Gaps(i64, BTreeMap<i64, i64>);
 
 /// The layer by which refused creations consume ids as well.
 fn gapped() -> Layer {
     Layer::default()
         .before(|request, server| {
             if let Some(id) = request.id().filter(|_| request.is_get()) {
-                let gaps = server.own::<Gaps>();
-                let gaps = gaps.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let (_, created) = &*gaps;
-                let is_of_stock = created.first_key_value().is_none_or(|(first, _)| id < *first);
-                let own = created.iter().find(|(_, shown)| **shown == id).map(|(own, _)| *own);
+                let own = server.own(|Gaps(_, created)| {
+                    let is_of_stock = created.first_key_value().is_none_or(|(first, _)| id < *first);
+                    let own = created.iter().find(|(_, shown)| **shown == id).map(|(own, _)| *own);
+                    own.or(is_of_stock.then_some(id))
+                });
                 // An id that a refusal consumed belongs to no animal.
-                request.path = format!("/pets/{}", own.or(is_of_stock.then_some(id)).unwrap_or(i64::MAX));
+                request.path = format!("/pets/{}", own.unwrap_or(i64::MAX));
             }
             None
         })
         .after(|request, response, server| {
-            let gaps = server.own::<Gaps>();
-            let mut gaps = gaps.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let (refused, created) = &mut *gaps;
             let is_created = request.is_create() && response.status == 201;
-            *refused += i64::from(request.is_create() && response.status == 400);
-            response.edit_pets(|pet| {
-                if let Some(id) = pet.get("id").and_then(Value::as_i64) {
-                    if is_created {
-                        let shown = shown_as(id, *refused, created);
-                        created.insert(id, shown);
+            server.own(|Gaps(refused, created)| {
+                *refused += i64::from(request.is_create() && response.status == 400);
+                response.edit_pets(|pet| {
+                    if let Some(id) = pet.get("id").and_then(Value::as_i64) {
+                        if is_created {
+                            let shown = shown_as(id, *refused, created);
+                            created.insert(id, shown);
+                        }
+                        pet.insert("id".to_owned(), json!(created.get(&id).copied().unwrap_or(id)));
                     }
-                    pet.insert("id".to_owned(), json!(created.get(&id).copied().unwrap_or(id)));
-                }
+                });
             });
         })
 }

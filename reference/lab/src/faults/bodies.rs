@@ -1,7 +1,6 @@
 //! Bodies and ids that seldom occur. A run on a Free key has room for the most frequent of them only.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 
 use serde_json::json;
 
@@ -140,7 +139,7 @@ fn fetches() -> Vec<Fault> {
 }
 
 /// The body and the response of each key's last creation.
-type Last = Mutex<HashMap<String, (Vec<u8>, crate::Response)>>;
+type Last = HashMap<String, (Vec<u8>, crate::Response)>;
 
 /// Faults by which a creation makes no new animal.
 fn repeated() -> Vec<Fault> {
@@ -166,17 +165,15 @@ fn repeated() -> Vec<Fault> {
             .does("A creation like the key's last one is answered with that one's animal.")
             .like("a guard against clicking twice")
             .before(|request, server| {
-                let last = server.own::<Last>();
-                let last = last.lock().ok()?;
-                let (body, response) = last.get(request.authorization())?;
-                (request.is_create() && *body == request.body).then(|| response.clone())
+                server.own(|last: &mut Last| {
+                    let (body, response) = last.get(request.authorization())?;
+                    (request.is_create() && *body == request.body).then(|| response.clone())
+                })
             })
             .after(|request, response, server| {
-                if request.is_create()
-                    && response.status == 201
-                    && let Ok(mut last) = server.own::<Last>().lock()
-                {
-                    last.insert(request.authorization().to_owned(), (request.body.clone(), response.clone()));
+                if request.is_create() && response.status == 201 {
+                    let made = (request.body.clone(), response.clone());
+                    server.own(|last: &mut Last| last.insert(request.authorization().to_owned(), made));
                 }
             }),
     ]

@@ -1,46 +1,40 @@
 //! Faults between the requests of one connection, and in the framing and coding of bodies.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Map, Value};
-
-use super::{Fault, fault};
+use super::{Fault, Members, fault, set};
 use crate::{ConnectionNumber, Delivery, Request, Response};
 
 /// Connections that have carried a key.
 #[derive(Default)]
-struct Authenticated(Mutex<HashSet<ConnectionNumber>>);
+struct Authenticated(HashSet<ConnectionNumber>);
 
 /// Connections on which a request was served.
 #[derive(Default)]
-struct Served(Mutex<HashSet<ConnectionNumber>>);
+struct Served(HashSet<ConnectionNumber>);
 
 /// Connections on which a body was not read.
 #[derive(Default)]
-struct Unread(Mutex<HashSet<ConnectionNumber>>);
+struct Unread(HashSet<ConnectionNumber>);
 
 /// The members of the last bodies of connections.
 #[derive(Default)]
-struct Bodies(Mutex<HashMap<ConnectionNumber, Map<String, Value>>>);
+struct Bodies(HashMap<ConnectionNumber, Members>);
 
 /// Connections on which an error was answered.
 #[derive(Default)]
-struct Refused(Mutex<HashSet<ConnectionNumber>>);
-
-fn known(connections: &Mutex<HashSet<ConnectionNumber>>) -> MutexGuard<'_, HashSet<ConnectionNumber>> {
-    connections.lock().unwrap_or_else(PoisonError::into_inner)
-}
+struct Refused(HashSet<ConnectionNumber>);
 
 impl Fault {
     /// Takes the unread rest of some bodies for the next request of the connection.
     fn leaves_unread(self, which: fn(&Request, &Response) -> bool) -> Fault {
         self.before(|request, server| {
-            known(&server.own::<Unread>().0).remove(&request.connection).then(|| Response::error(400))
+            let is_unread = server.own(|Unread(connections)| connections.remove(&request.connection));
+            is_unread.then(|| Response::error(400))
         })
         .after(move |request, response, server| {
             if which(request, response) {
-                known(&server.own::<Unread>().0).insert(request.connection);
+                server.own(|Unread(connections)| connections.insert(request.connection));
             }
         })
     }
@@ -52,11 +46,12 @@ pub(super) fn faults() -> Vec<Fault> {
             .does("A request without a key is served on a connection that has carried a key.")
             .like("a session that belongs to the connection")
             .edit(|request, server| {
-                let authenticated = server.own::<Authenticated>();
-                if server.key_of(request).is_some() {
-                    known(&authenticated.0).insert(request.connection);
-                } else if request.authorization().is_empty()
-                    && known(&authenticated.0).contains(&request.connection)
+                let is_known = server.key_of(request).is_some();
+                let is_trusted = server.own(|Authenticated(connections)| {
+                    is_known && connections.insert(request.connection) || connections.contains(&request.connection)
+                });
+                if is_trusted
+                    && request.authorization().is_empty()
                     && let Some(key) = server.keys().first()
                 {
                     request.authorize(key);
@@ -66,7 +61,7 @@ pub(super) fn faults() -> Vec<Fault> {
             .does("The second request of a connection is never answered.")
             .like("a worker that serves one request and keeps the connection open")
             .after(|request, response, server| {
-                if !known(&server.own::<Served>().0).insert(request.connection) {
+                if !server.own(|Served(connections)| connections.insert(request.connection)) {
                     response.delivery = Delivery::Never;
                 }
             }),
@@ -82,17 +77,18 @@ pub(super) fn faults() -> Vec<Fault> {
             .does("What a body lacks is taken from the body before it on the same connection.")
             .like("an object that the worker of a connection decodes each body into")
             .edit(|request, server| {
-                let (connection, bodies) = (request.connection, server.own::<Bodies>());
+                let connection = request.connection;
                 request.edit_object(|pet| {
-                    let mut bodies = bodies.0.lock().unwrap_or_else(PoisonError::into_inner);
-                    let before = bodies.entry(connection).or_default();
-                    for member in ["name", "categoryId"] {
-                        match (pet.get(member).cloned(), before.get(member).cloned()) {
-                            (Some(value), _) => drop(before.insert(member.to_owned(), value)),
-                            (None, Some(value)) => drop(pet.insert(member.to_owned(), value)),
-                            (None, None) => {}
+                    server.own(|Bodies(bodies)| {
+                        let before = bodies.entry(connection).or_default();
+                        for member in ["name", "categoryId"] {
+                            match (pet.get(member).cloned(), before.get(member).cloned()) {
+                                (Some(value), _) => set(before, member, value),
+                                (None, Some(value)) => set(pet, member, value),
+                                (None, None) => {}
+                            }
                         }
-                    }
+                    });
                 });
             }),
         fault("chunked-read-as-empty", &["create.success"])
@@ -121,12 +117,13 @@ pub(super) fn faults() -> Vec<Fault> {
             .does("A connection breaks within the response to the next request after an error.")
             .like("a worker that is replaced after an error")
             .after(|request, response, server| {
-                let refused = server.own::<Refused>();
-                if known(&refused.0).contains(&request.connection) {
-                    response.delivery = Delivery::Cut;
-                } else if response.status >= 400 {
-                    known(&refused.0).insert(request.connection);
-                }
+                server.own(|Refused(connections)| {
+                    if connections.contains(&request.connection) {
+                        response.delivery = Delivery::Cut;
+                    } else if response.status >= 400 {
+                        connections.insert(request.connection);
+                    }
+                });
             }),
         fault("claims-gzip", &["service.json"])
             .does("Successful answers are said to be compressed, and are not.")

@@ -1,7 +1,6 @@
 //! Limits that go wrong at certain times, for certain requests, or for one key because of another.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
@@ -15,15 +14,15 @@ const MINUTE: i64 = 60;
 
 /// A second, and the number of requests in it.
 #[derive(Default)]
-struct Burst(Mutex<(i64, u32)>);
+struct Burst(i64, u32);
 
 /// The end of the window that was reported first.
 #[derive(Default)]
-struct FirstReset(OnceLock<i64>);
+struct FirstReset(Option<i64>);
 
 /// The minute in which a key was refused last.
 #[derive(Default)]
-struct Exhausted(Mutex<Option<i64>>);
+struct Exhausted(Option<i64>);
 
 pub(super) fn faults() -> Vec<Fault> {
     [early(), times(), costs(), unreported(), stored()].into_iter().flatten().collect()
@@ -47,10 +46,12 @@ impl Fault {
 
 /// Returns true if at least five requests of this second came before this one.
 fn is_sixth(server: &ServerState) -> bool {
-    let (burst, now) = (server.own::<Burst>(), server.now());
-    let mut burst = burst.0.lock().unwrap_or_else(PoisonError::into_inner);
-    *burst = if burst.0 == now { (now, burst.1 + 1) } else { (now, 1) };
-    burst.1 > 5
+    let now = server.now();
+    server.own(|Burst(second, requests)| {
+        *requests = if *second == now { *requests + 1 } else { 1 };
+        *second = now;
+        *requests > 5
+    })
 }
 
 fn early() -> Vec<Fault> {
@@ -97,14 +98,15 @@ fn early() -> Vec<Fault> {
             .does("Where the limit is exhausted, callers without a key get 429 too.")
             .like("a limiter by address that stands before the check of the key")
             .after(|request, response, server| {
-                let (exhausted, minute) = (server.own::<Exhausted>(), server.now().div_euclid(MINUTE));
-                let mut exhausted = exhausted.0.lock().unwrap_or_else(PoisonError::into_inner);
-                if response.status == 429 && server.key_of(request).is_some() {
-                    *exhausted = Some(minute);
-                } else if response.status == 401 && *exhausted == Some(minute) {
-                    response.refuse(429);
-                    response.set("retry-after", MINUTE);
-                }
+                let minute = server.now().div_euclid(MINUTE);
+                server.own(|Exhausted(exhausted)| {
+                    if response.status == 429 && server.key_of(request).is_some() {
+                        *exhausted = Some(minute);
+                    } else if response.status == 401 && *exhausted == Some(minute) {
+                        response.refuse(429);
+                        response.set("retry-after", MINUTE);
+                    }
+                });
             }),
         fault("one-count-for-all", &["quota.not-early"])
             .does("All keys share one count.")
@@ -140,7 +142,8 @@ fn times() -> Vec<Fault> {
             .like("an end that is computed when the process starts")
             .after(|request, response, server| {
                 if server.key_of(request).is_some() {
-                    response.set(RESET, *server.own::<FirstReset>().0.get_or_init(|| response.number_of(RESET)));
+                    let reset = response.number_of(RESET);
+                    response.set(RESET, server.own(|FirstReset(first)| *first.get_or_insert(reset)));
                 }
             }),
         fault("prolonged", target)
@@ -199,17 +202,17 @@ fn costs() -> Vec<Fault> {
             )
             .like("a cache in front of the limiter")
             .outside(|request, response, server| {
-                let lists = server.own::<Mutex<HashMap<String, (i64, Response)>>>();
-                let mut lists = lists.lock().unwrap_or_else(PoisonError::into_inner);
-                if request.is_list() && response.status == 200 {
-                    lists.insert(request.query.clone(), (server.now(), response.clone()));
-                } else if request.is_list()
-                    && response.status == 429
-                    && let Some((_, list)) = lists.get(&request.query).filter(|(at, _)| server.now() - at < MINUTE)
-                {
-                    response.status = 200;
-                    response.set_json(list.json().unwrap_or_default());
-                }
+                server.own(|lists: &mut HashMap<String, (i64, Response)>| {
+                    if request.is_list() && response.status == 200 {
+                        lists.insert(request.query.clone(), (server.now(), response.clone()));
+                    } else if request.is_list()
+                        && response.status == 429
+                        && let Some((_, list)) = lists.get(&request.query).filter(|(at, _)| server.now() - at < MINUTE)
+                    {
+                        response.status = 200;
+                        response.set_json(list.json().unwrap_or_default());
+                    }
+                });
             }),
         fault("spares-malformed", &["quota.enforced"])
             .does("Creations whose body is not JSON are answered with 400, also over the limit.")
