@@ -15,9 +15,10 @@ const DAY: i64 = 86_400;
 const RACE: Duration = Duration::from_millis(20);
 
 /// The beginning of a window.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Anchor {
     /// A window begins with each minute of the clock.
+    #[default]
     Clock,
     /// A window begins with the first request after the last window.
     Request,
@@ -32,9 +33,10 @@ pub enum Anchor {
 }
 
 /// The counting of failed requests.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Failures {
     /// A failed request counts like any other.
+    #[default]
     Count,
     /// A failed request does not count.
     AreFree,
@@ -83,8 +85,8 @@ pub enum Flaw {
     DayEndsWithMinute,
 }
 
-/// The way in which a limiter counts, refuses and reports.
-#[derive(Clone, Copy, Debug)]
+/// The way in which a limiter counts, refuses and reports: by default, as the reference does.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Policy {
     /// The beginning of a minute.
     pub anchor: Anchor,
@@ -112,29 +114,6 @@ pub struct Policy {
     pub steady: Option<i64>,
     /// The defect, if the limiter is not lawful.
     pub flaw: Option<Flaw>,
-}
-
-/// The limits of a key's plan, as the reference keeps them.
-pub const PLAIN: Policy = Policy {
-    anchor: Anchor::Clock,
-    reports_day: false,
-    counts_late: false,
-    failures: Failures::Count,
-    extra_wait: 0,
-    dates: false,
-    empty: false,
-    ban: None,
-    banned: None,
-    by_address: false,
-    others: None,
-    steady: None,
-    flaw: None,
-};
-
-/// The limits of a key's plan, with a flaw.
-#[must_use]
-pub const fn flawed(flaw: Flaw) -> Policy {
-    Policy { flaw: Some(flaw), ..PLAIN }
 }
 
 #[derive(Default)]

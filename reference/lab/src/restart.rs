@@ -7,7 +7,7 @@ use axum::extract::Request as HttpRequest;
 use axum::response::Response as HttpResponse;
 
 use super::Variation;
-use super::limiter::{PLAIN, limiter};
+use super::limiter::{Policy, limiter};
 use super::pass::Pass;
 use super::running::Running;
 use animal_store_reference::app::App;
@@ -90,7 +90,7 @@ async fn running(app: &Arc<App>, mut variation: Variation, pass: Option<Arc<Pass
     if variation.setting.window.is_some() && !variation.setting.counts_in_layer {
         // The reference's own windows are minutes.
         variation.setting.counts_in_layer = true;
-        variation.layers.push(limiter(PLAIN));
+        variation.layers.push(limiter(Policy::default()));
     }
     let pass = match pass {
         _ if !variation.setting.counts_in_layer => None,

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::limiter::{PLAIN, Policy, limiter};
+use super::limiter::{Policy, limiter};
 use super::{Layer, Request, Response, Setting, Variation};
 
 mod animals;
@@ -225,7 +225,7 @@ impl Build {
 
     /// Changes the limiter, which then is no longer the reference's.
     fn limit(&mut self, change: impl FnOnce(&mut Policy)) {
-        change(self.policy.get_or_insert(PLAIN));
+        change(self.policy.get_or_insert_default());
     }
 
     /// Refuses the bodies of some creations.

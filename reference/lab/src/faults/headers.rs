@@ -1,7 +1,7 @@
 //! Rate limit headers.
 
 use super::{Fault, fault};
-use crate::limiter::{Anchor, PLAIN, Policy};
+use crate::limiter::{Anchor, Policy};
 
 const LIMIT: &str = "x-ratelimit-limit";
 const REMAINING: &str = "x-ratelimit-remaining";
@@ -170,7 +170,7 @@ fn times() -> Vec<Fault> {
                  ahead.",
             )
             .like("a counter that expires a minute after it was made, and headers that do not ask it")
-            .limiter(Policy { anchor: Anchor::Request, ..PLAIN })
+            .limiter(Policy { anchor: Anchor::Request, ..Policy::default() })
             .outside(|_, response, server| response.set(RESET, server.now() + server.window())),
         fault("reset-of-the-start", target)
             .does("X-RateLimit-Reset is the beginning of the window.")
@@ -187,7 +187,7 @@ fn times() -> Vec<Fault> {
         fault("log-of-half-a-minute", target)
             .does("The requests of the last half minute count, instead of a minute.")
             .like("a log whose length was taken from another plan")
-            .limiter(Policy { anchor: Anchor::Log(30), ..PLAIN }),
+            .limiter(Policy { anchor: Anchor::Log(30), ..Policy::default() }),
         fault("now-on-404", target)
             .does("X-RateLimit-Reset is the time of the response with a 404.")
             .like("an error handler without the window at hand")

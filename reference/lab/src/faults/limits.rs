@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Fault, Members, fault, is_status};
-use crate::limiter::{Anchor, Flaw, PLAIN, Policy};
+use crate::limiter::{Anchor, Flaw, Policy};
 use crate::{Request, Response, ServerState};
 
 const RESET: &str = "x-ratelimit-reset";
@@ -131,7 +131,7 @@ fn times() -> Vec<Fault> {
         fault("early-but-retry-after", target)
             .does("X-RateLimit-Reset is 20 seconds early, and Retry-After is right.")
             .like("an end that is stored when a window begins, with the wrong length")
-            .limiter(Policy { anchor: Anchor::Request, ..PLAIN })
+            .limiter(Policy { anchor: Anchor::Request, ..Policy::default() })
             .outside(|_, response, server| {
                 if response.status != 401 {
                     response.set(RESET, (response.number_of(RESET) - 20).max(server.now() + 1));

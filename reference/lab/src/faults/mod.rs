@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::limiter::{Flaw, Policy, flawed, limiter};
+use super::limiter::{Flaw, Policy, limiter};
 use super::{Layer, Rate, Request, Response, ServerState, Variation};
 use animal_store_reference::Plan;
 
@@ -225,7 +225,7 @@ impl Fault {
 
     /// Sets a limiter with a flaw.
     fn flaw(self, flaw: Flaw) -> Fault {
-        self.limiter(flawed(flaw))
+        self.limiter(Policy { flaw: Some(flaw), ..Policy::default() })
     }
 
     /// Sets the smallest plan whose limits admit enough requests to show the fault.
