@@ -90,6 +90,8 @@ pub enum Flaw {
 pub struct Policy {
     /// The beginning of a minute.
     pub anchor: Anchor,
+    /// The length of the slots of a log in seconds, if it has slots: a request counts as if it had come when its slot began.
+    pub slot: Option<i64>,
     /// Whether the headers report the day.
     pub reports_day: bool,
     /// Whether Remaining is read before the request is counted.
@@ -246,7 +248,8 @@ impl Policy {
         count.used_today += requests;
         count.minutes[1] += requests;
         if matches!(self.anchor, Anchor::Log(_) | Anchor::Draining(_)) {
-            (0..requests).for_each(|_| count.log.push_back(now));
+            let from = self.slot.map_or(now, |slot| now - now.rem_euclid(slot));
+            (0..requests).for_each(|_| count.log.push_back(from));
         }
     }
 

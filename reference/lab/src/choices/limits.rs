@@ -15,6 +15,10 @@ pub const CHOICES: &[Choice] = &[
         .does("The requests of the last minute count, and Reset is when the oldest of them no longer does.")
         .like("a sorted set of times")
         .make(|b| b.limit(|policy| policy.anchor = Anchor::Log(60))),
+    other("headers.window", "log-in-slots")
+        .does("The requests of the last minute count, each until its slot of ten seconds is a minute old.")
+        .like("six counters of ten seconds")
+        .make(|b| b.limit(|policy| (policy.anchor, policy.slot) = (Anchor::Log(60), Some(10)))),
     other("headers.window", "log-until-empty")
         .does("The requests of the last minute count, and Reset is when none of them does any more.")
         .like("a set of times that expires a minute after the last")

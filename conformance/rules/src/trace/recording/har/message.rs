@@ -153,8 +153,7 @@ const EXPOSED: [&str; 2] = [LIMIT, RESET];
 const CONTENT_TYPE: &str = "content-type";
 
 /// Header fields of a response that rules read, in lower case.
-pub(super) const JUDGED: [&str; 8] =
-    [CONTENT_TYPE, "date", "deprecation", "sunset", LIMIT, REMAINING, RESET, RETRY_AFTER];
+const JUDGED: [&str; 8] = [CONTENT_TYPE, "date", "deprecation", "sunset", LIMIT, REMAINING, RESET, RETRY_AFTER];
 
 /// The query of a request, given the query of its URL. Some recorders write the query only apart from the URL, decoded. Such a query is
 /// known if none of its characters needs an encoding.

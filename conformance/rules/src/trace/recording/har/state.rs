@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::LeftOut;
 use super::entry::Entry;
-use super::message::{JUDGED, values};
+use super::message::values;
 use crate::trace::exchange::Exchange;
 use crate::trace::json::outside_strings;
 use crate::trace::knowledge::{Fact, Knowledge};
@@ -130,17 +130,20 @@ fn idempotency_digest(entry: &Entry) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// The digest of a response with its Remaining, which no server gives twice. `None` without Remaining. Two recorders of one exchange may
-/// differ in the fields that no rule reads.
+/// Header fields that concern one connection, or that a gateway adds: the recorders before and behind it show one response with different
+/// ones.
+const OF_ONE_HOP: [&str; 4] = ["connection", "keep-alive", "transfer-encoding", "via"];
+
+/// The digest of a response with its Remaining, which no server gives twice. `None` without Remaining.
 fn response_digest(entry: &Entry) -> Option<u64> {
     let response = entry.response.as_ref()?;
+    let fields = response.headers.iter().map(|field| (field.name.to_ascii_lowercase(), &field.value));
+    let mut fields: Vec<(String, &String)> = fields.filter(|(name, _)| !OF_ONE_HOP.contains(&name.as_str())).collect();
+    fields.sort();
     let mut hasher = DefaultHasher::new();
-    (&entry.request.method, &entry.request.url).hash(&mut hasher);
-    for name in JUDGED {
-        values(&response.headers, name).collect::<Vec<_>>().hash(&mut hasher);
-    }
+    (&entry.request.method, &entry.request.url, &fields).hash(&mut hasher);
     (&response.content.file, &response.content.text).hash(&mut hasher);
-    values(&response.headers, REMAINING).next().map(|_| hasher.finish())
+    fields.iter().any(|(name, _)| name == REMAINING).then(|| hasher.finish())
 }
 
 /// The difference between the server's clock and the recorder's, bounded by the entries so far.

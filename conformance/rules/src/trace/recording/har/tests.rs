@@ -141,6 +141,22 @@ fn an_archive_of_chromium_without_a_key_does_not_say_that_none_was_sent() {
 }
 
 #[test]
+fn two_recorders_of_one_response_differ_in_the_fields_of_their_hop_only() {
+    let recorded = |headers: &[[&str; 2]]| {
+        let fields = headers.iter().map(|[name, value]| json!({"name": name, "value": value}));
+        entry(&[("/response/headers", fields.collect()), ("/time", json!(headers.len()))])
+    };
+    let kept = |second: &[[&str; 2]]| {
+        let first =
+            recorded(&[["date", "Mon, 01 Jun 2026 12:00:00 GMT"], ["x-ratelimit-remaining", "5"], ["x-id", "1"]]);
+        read_all(&archive(&[first, recorded(second)]), None).expect("an archive").1.len()
+    };
+    let [date, remaining] = [["Date", "Mon, 01 Jun 2026 12:00:00 GMT"], ["X-RateLimit-Remaining", "5"]];
+    assert_eq!(kept(&[remaining, date, ["X-Id", "1"], ["Via", "1.1 gateway"]]), 1);
+    assert_eq!(kept(&[remaining, date, ["X-Id", "2"], ["Via", "1.1 gateway"]]), 2);
+}
+
+#[test]
 fn a_redirect_of_the_browser_itself_names_no_service() {
     let redirect = entry(&[
         ("/request/url", json!("http://api.example.com/v1/pets")),
