@@ -1,9 +1,6 @@
 //! Hypotheses: complete ways of counting. A lawful policy is a variant of [`Cut`] or a value of another field, and is defined nowhere else.
 
-use std::collections::HashSet;
 use std::fmt;
-
-use super::timeline::{Event, Outcome, SECOND};
 
 /// The way in which minutes are cut, and the time that Reset announces.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -26,7 +23,7 @@ pub enum Cut {
 
 impl Cut {
     /// Every way to cut minutes, the most common one first.
-    const ALL: [Cut; 6] = [Cut::Clock, Cut::First, Cut::Log, Cut::Weighted, Cut::Drain, Cut::WeightedNext];
+    pub(super) const ALL: [Cut; 6] = [Cut::Clock, Cut::First, Cut::Log, Cut::Weighted, Cut::Drain, Cut::WeightedNext];
 
     /// Returns true if minutes are windows that begin with an empty count.
     #[must_use]
@@ -105,44 +102,6 @@ impl Hypothesis {
     pub(super) fn is_plain(&self) -> bool {
         self.failures == Failures::Count && self.cut.is_fixed()
     }
-}
-
-/// The length of the slots of a log in seconds, as Resets show it: each is the end of a slot, and not all are ends of the same minutes.
-fn slot_of(events: &[Event<'_>]) -> Option<i64> {
-    let resets = events.iter().filter_map(|event| event.report).map(|report| report.reset / SECOND % 60);
-    let ends: HashSet<i64> = resets.collect();
-    let mut slots = [30, 20, 15, 12, 10, 6, 5].into_iter().filter(|_| ends.len() > 1);
-    slots.find(|slot| ends.iter().all(|end| end % slot == 0))
-}
-
-/// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
-pub(super) fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
-    let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
-    let failures: &[Failures] = match (occurs(Outcome::Malformed), occurs(Outcome::Missing)) {
-        (false, false) => &[Failures::Count],
-        (true, true) => {
-            &[Failures::Count, Failures::Free, Failures::Refunded, Failures::MalformedFree, Failures::MissingFree]
-        }
-        _ => &[Failures::Count, Failures::Free, Failures::Refunded],
-    };
-    let refusals: &[bool] = if occurs(Outcome::Refused) { &[false, true] } else { &[false] };
-    let (slot, mut all) = (slot_of(events), Vec::new());
-    for &failures in failures {
-        for &written in &[Written::After, Written::Before, Written::OnAnswer] {
-            for &cut in &Cut::ALL {
-                for slot in std::iter::once(0).chain(slot.filter(|_| cut.is_log())) {
-                    for &counts_refusals in refusals {
-                        for &figures in figures {
-                            let others = false;
-                            all.push(Hypothesis { figures, cut, slot, written, failures, counts_refusals, others });
-                        }
-                    }
-                }
-            }
-        }
-    }
-    all.sort_by_key(|hypothesis| !hypothesis.is_plain());
-    all
 }
 
 impl fmt::Display for Hypothesis {

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::super::hypothesis::{Cut, Figures, Hypothesis, hypotheses};
-use super::super::timeline::{MINUTE, Timeline};
+use super::super::hypothesis::{Cut, Failures, Figures, Hypothesis, Written};
+use super::super::timeline::{Event, MINUTE, Outcome, SECOND, Timeline};
 use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
 
 /// The weight of the contradictions of a hypothesis. Each weighs 2, but an excess weighs at least as much as the requests that it does not
@@ -97,6 +97,44 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64
     name_a_reset_that_moves(&mut best, timeline);
     best.contradictions.sort_by_key(|contradiction| contradiction.at);
     best
+}
+
+/// The length of the slots of a log in seconds, as Resets show it: each is the end of a slot, and not all are ends of the same minutes.
+fn slot_of(events: &[Event<'_>]) -> Option<i64> {
+    let resets = events.iter().filter_map(|event| event.report).map(|report| report.reset / SECOND % 60);
+    let ends: HashSet<i64> = resets.collect();
+    let mut slots = [30, 20, 15, 12, 10, 6, 5].into_iter().filter(|_| ends.len() > 1);
+    slots.find(|slot| ends.iter().all(|end| end % slot == 0))
+}
+
+/// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
+fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
+    let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
+    let failures: &[Failures] = match (occurs(Outcome::Malformed), occurs(Outcome::Missing)) {
+        (false, false) => &[Failures::Count],
+        (true, true) => {
+            &[Failures::Count, Failures::Free, Failures::Refunded, Failures::MalformedFree, Failures::MissingFree]
+        }
+        _ => &[Failures::Count, Failures::Free, Failures::Refunded],
+    };
+    let refusals: &[bool] = if occurs(Outcome::Refused) { &[false, true] } else { &[false] };
+    let (slot, mut all) = (slot_of(events), Vec::new());
+    for &failures in failures {
+        for &written in &[Written::After, Written::Before, Written::OnAnswer] {
+            for &cut in &Cut::ALL {
+                for slot in std::iter::once(0).chain(slot.filter(|_| cut.is_log())) {
+                    for &counts_refusals in refusals {
+                        for &figures in figures {
+                            let others = false;
+                            all.push(Hypothesis { figures, cut, slot, written, failures, counts_refusals, others });
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all.sort_by_key(|hypothesis| !hypothesis.is_plain());
+    all
 }
 
 /// The hypotheses without [`Cut::WeightedNext`], if nothing distinguishes it. Where each Reset is the end of a minute, it is like
