@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use percent_encoding::percent_decode_str;
 
+use crate::secrets::{LEAST_DISTINCT, Redactor, is_ordinary};
 use crate::trace::exchange::Request;
 use crate::trace::json::Json;
 use crate::trace::knowledge::KeyPlace;
@@ -27,91 +28,102 @@ const KEY_NAMES: [&str; 12] = [
     "xapikey",
 ];
 
-/// The place in a request of a key outside `Authorization`. In a request without a credential, a value with the name of a credential counts
-/// as a key.
-///
-/// Only a whole word is a key: a short key may be a part of another word by chance. `others` are values with such names that came beside a
-/// key in other requests, so that they are no keys. If it is `None`, names are not considered.
-pub(crate) fn misplaced(
-    request: &Request,
-    is_key: &dyn Fn(&str) -> bool,
-    others: Option<&HashSet<String>>,
-) -> Option<KeyPlace> {
-    let search = Search { is_key, others: others.filter(|_| request.authorization.is_none()) };
-    if request.query.as_deref().is_some_and(|query| search.finds_in_pairs(query)) {
-        return Some(KeyPlace::Query);
-    }
-    if request.path.split(['/', ';', '=', ',', ':']).any(|segment| is_key(&decoded(segment))) {
-        return Some(KeyPlace::Path);
-    }
-    if key_fields(request).any(|value| is_key(value) || search.is_named("key", value)) {
-        return Some(KeyPlace::Field);
-    }
-    let body = request.body.as_ref()?;
-    let is_in_body = match Json::parse_foreign(&body.bytes) {
-        Ok(json) => search.finds_in_json("", &json),
-        Err(_) => {
-            let text = String::from_utf8_lossy(&body.bytes);
-            search.finds_in_pairs(text.trim()) || search.finds_in_parts(&text)
+/// The keys that the service knows, as far as a recording shows, to find them where they are out of place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keys {
+    all: HashSet<String>,
+    /// The keys that are no part of another text by chance.
+    distinct: Redactor,
+}
+
+impl Keys {
+    /// Adds a key.
+    pub(crate) fn add(&mut self, key: &str) {
+        if self.all.insert(key.to_owned()) && is_distinct(key) {
+            self.distinct.hide(key, "");
         }
-    };
-    is_in_body.then_some(KeyPlace::Body)
-}
-
-/// The values of credential names in a request with an `Authorization` field, which are therefore no keys.
-pub(crate) fn values_beside_key(request: &Request) -> Vec<String> {
-    if request.authorization.is_none() {
-        return Vec::new();
     }
-    let named = request.query.as_deref().into_iter().flat_map(pairs).map(|(_, value)| value);
-    named.chain(key_fields(request).map(str::to_owned)).collect()
+
+    /// The number of keys.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The place in a request of a key outside `Authorization`. A distinct key is found as a part of any text, in any encoding. An ordinary
+    /// word is a key only where its name is that of a credential. With `counts_by_name`, any value with such a name is a key.
+    pub(crate) fn misplaced(&self, request: &Request, counts_by_name: bool) -> Option<KeyPlace> {
+        let search = Search { keys: self, counts_by_name };
+        let body = request.body.as_ref();
+        if request.query.as_ref().is_some_and(|query| search.finds_in(query.as_bytes()) || search.finds_in_pairs(query))
+        {
+            Some(KeyPlace::Query)
+        } else if search.finds_in(request.path.as_bytes())
+            || request.path.split(';').any(|it| search.finds_in_pairs(it))
+        {
+            Some(KeyPlace::Path)
+        } else if request.headers.iter().any(|(name, value)| search.finds_in_field(&name.to_ascii_lowercase(), value)) {
+            Some(KeyPlace::Field)
+        } else {
+            body.filter(|body| search.finds_in(&body.bytes) || search.finds_in_body(&body.bytes))
+                .map(|_| KeyPlace::Body)
+        }
+    }
 }
 
-/// The values of the header fields in which clients send keys.
-fn key_fields(request: &Request) -> impl Iterator<Item = &str> {
-    KEY_FIELDS.into_iter().flat_map(|name| request.further(name))
+/// Returns true if a key is so long and mixed that it is not a part of another text by chance.
+fn is_distinct(key: &str) -> bool {
+    key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_digit()) && !is_ordinary(key)
 }
 
 fn decoded(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
-fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
-    text.split('&').map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or(("", pair));
-        (decoded(name), decoded(value))
-    })
-}
-
 /// A search for keys in the parts of a request.
 struct Search<'s> {
-    is_key: &'s dyn Fn(&str) -> bool,
-    /// The values that are no keys, whatever their names are. `None` if names are not considered.
-    others: Option<&'s HashSet<String>>,
+    keys: &'s Keys,
+    counts_by_name: bool,
 }
 
 impl Search<'_> {
-    /// Whether a value has a key as a word, or counts as a key by its name.
-    fn finds(&self, name: &str, value: &str) -> bool {
-        value.split_whitespace().any(self.is_key) || self.is_named(name, value)
+    fn finds_in(&self, text: &[u8]) -> bool {
+        self.keys.distinct.finds_in(text)
     }
 
+    /// Whether a value is a key that the name of a credential announces.
     fn is_named(&self, name: &str, value: &str) -> bool {
         let name: String = name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_')).collect();
+        let word = value.split_whitespace().last();
         KEY_NAMES.contains(&name.as_str())
-            && !value.is_empty()
-            && self.others.is_some_and(|others| !others.contains(value))
+            && word.is_some_and(|word| self.counts_by_name || self.keys.all.contains(word))
+    }
+
+    fn finds_in_field(&self, name: &str, value: &str) -> bool {
+        // A second `Authorization` field is a matter of its own.
+        name != "authorization"
+            && (self.finds_in(value.as_bytes()) || KEY_FIELDS.contains(&name) && self.is_named("key", value))
     }
 
     fn finds_in_pairs(&self, text: &str) -> bool {
-        pairs(text).any(|(name, value)| self.finds(&name, &value))
+        let mut pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.any(|(name, value)| self.is_named(&decoded(name), &decoded(value)))
+    }
+
+    fn finds_in_body(&self, bytes: &[u8]) -> bool {
+        match Json::parse_foreign(bytes) {
+            Ok(json) => self.finds_in_json("", &json),
+            Err(_) => {
+                let text = String::from_utf8_lossy(bytes);
+                self.finds_in_pairs(text.trim()) || self.finds_in_parts(&text)
+            }
+        }
     }
 
     fn finds_in_json(&self, name: &str, json: &Json) -> bool {
         match json {
             Json::Object(members) => members.iter().any(|(name, value)| self.finds_in_json(name, value)),
             Json::Array(items) => items.iter().any(|item| self.finds_in_json("", item)),
-            other => other.as_str().is_some_and(|value| self.finds(name, value)),
+            other => other.as_str().is_some_and(|value| self.is_named(name, value)),
         }
     }
 
@@ -124,7 +136,7 @@ impl Search<'_> {
                 name = rest.split('"').next().unwrap_or_default();
                 return false;
             }
-            self.finds(name, line.trim())
+            self.is_named(name, line.trim())
         })
     }
 }
@@ -133,8 +145,10 @@ impl Search<'_> {
 mod tests {
     use super::*;
 
-    fn place(request: &Request) -> Option<KeyPlace> {
-        misplaced(request, &|word| word == "sk-Key1", Some(&HashSet::new()))
+    fn place_of(key: &str, request: &Request) -> Option<KeyPlace> {
+        let mut keys = Keys::default();
+        keys.add(key);
+        keys.misplaced(request, false)
     }
 
     fn list() -> Request {
@@ -142,30 +156,62 @@ mod tests {
     }
 
     fn posted(media_type: &str, body: &str) -> Request {
-        Request::new("POST", "/pets").authorization("Bearer sk-Key1").body(media_type, body)
+        Request::new("POST", "/pets").authorization("Bearer sk-live-Key1").body(media_type, body)
     }
 
     #[test]
     fn a_key_is_found_wherever_it_is_out_of_place() {
-        let multipart = "--x\r\nContent-Disposition: form-data; name=\"animal\"\r\n\r\nsk-Key1\r\n--x--\r\n";
+        let multipart = "--x\r\nContent-Disposition: form-data; name=\"animal\"\r\n\r\nsk-live-Key1\r\n--x--\r\n";
         for (request, found) in [
-            (list().query("api_key=sk-Key1"), KeyPlace::Query),
-            (list().query("limit=5&x=sk%2DKey1"), KeyPlace::Query),
-            (list().query("sk-Key1"), KeyPlace::Query),
-            (list().query("auth=Bearer+sk-Key1"), KeyPlace::Query),
-            (Request::new("GET", "/pets/sk-Key1"), KeyPlace::Path),
-            (Request::new("GET", "/pets;key=sk-Key1"), KeyPlace::Path),
-            (list().header("X-Api-Key", "sk-Key1"), KeyPlace::Field),
-            (posted("application/json", r#"{"name":"Rex","auth":{"key":"sk-Key1"}}"#), KeyPlace::Body),
-            (posted("application/x-www-form-urlencoded", "name=Rex&secret=sk-Key1"), KeyPlace::Body),
+            (list().query("api_key=sk-live-Key1"), KeyPlace::Query),
+            (list().query("limit=5&x=sk%2Dlive-Key1"), KeyPlace::Query),
+            (list().query("sk-live-Key1"), KeyPlace::Query),
+            (list().query("auth=Bearer+sk-live-Key1"), KeyPlace::Query),
+            (list().query("filter=key%3Dsk-live-Key1"), KeyPlace::Query),
+            (list().query("filter={%22auth%22:%22sk-live-Key1%22}"), KeyPlace::Query),
+            (list().query("auth=c2stbGl2ZS1LZXkx"), KeyPlace::Query),
+            (Request::new("GET", "/pets/sk-live-Key1"), KeyPlace::Path),
+            (Request::new("GET", "/pets;key=sk-live-Key1"), KeyPlace::Path),
+            (list().header("X-Api-Key", "sk-live-Key1"), KeyPlace::Field),
+            (list().header("X-Animal-Store-Key", "sk-live-Key1"), KeyPlace::Field),
+            (list().header("Proxy-Authorization", "Bearer sk-live-Key1"), KeyPlace::Field),
+            (list().header("Cookie", "theme=dark; sid=sk-live-Key1"), KeyPlace::Field),
+            (list().header("User-Agent", "shop/1.0 (sk-live-Key1)"), KeyPlace::Field),
+            (posted("application/json", r#"{"name":"Rex","auth":{"key":"sk-live-Key1"}}"#), KeyPlace::Body),
+            (posted("application/json", r#"{"name":"Rex","note":"key=sk-live-Key1"}"#), KeyPlace::Body),
+            (posted("application/x-www-form-urlencoded", "name=Rex&secret=sk-live-Key1"), KeyPlace::Body),
             (posted("multipart/form-data; boundary=x", multipart), KeyPlace::Body),
         ] {
-            assert_eq!(place(&request), Some(found), "{:?}", request.target());
+            assert_eq!(place_of("sk-live-Key1", &request), Some(found), "{:?}", request.target());
+        }
+        assert_eq!(place_of("sk-live-Key1", &list().header("Authorization", "Bearer sk-live-Key1")), None);
+    }
+
+    #[test]
+    fn a_key_that_is_an_ordinary_word_is_found_where_its_name_announces_a_key() {
+        for (key, request) in [
+            ("pets", list()),
+            ("12345", Request::new("GET", "/pets/12345")),
+            ("abc", list().query("limit=abc")),
+            ("test", posted("application/json", r#"{"name":"test","categoryId":1}"#)),
+            ("demo", posted("application/json", r#"{"name":"demo","tags":["a demo"]}"#)),
+            ("demo", list().header("User-Agent", "demo")),
+            ("development", list().query("environment=development")),
+        ] {
+            assert_eq!(place_of(key, &request), None, "{key}: {:?}", request.target());
+        }
+        for (request, found) in [
+            (list().query("limit=5&api_key=demo"), KeyPlace::Query),
+            (Request::new("GET", "/pets;apikey=demo"), KeyPlace::Path),
+            (list().header("x-api-key", "demo"), KeyPlace::Field),
+            (posted("application/json", r#"{"name":"Rex","auth":"Bearer demo"}"#), KeyPlace::Body),
+        ] {
+            assert_eq!(place_of("demo", &request), Some(found), "{:?}", request.target());
         }
     }
 
     #[test]
-    fn where_there_is_no_credential_a_value_that_is_named_as_one_is_it() {
+    fn a_value_that_is_named_as_a_key_counts_as_one_if_the_names_count() {
         let multipart = "--x\r\nContent-Disposition: form-data; name=\"api_key\"\r\n\r\nother\r\n--x--\r\n";
         for (request, found) in [
             (list().query("api_key=other"), KeyPlace::Query),
@@ -174,27 +220,9 @@ mod tests {
             (Request::new("POST", "/pets").json(r#"{"name":"Rex","apiKey":"other"}"#), KeyPlace::Body),
             (Request::new("POST", "/pets").body("multipart/form-data; boundary=x", multipart), KeyPlace::Body),
         ] {
-            assert_eq!(place(&request), Some(found), "{:?}", request.target());
-            let with_key = request.authorization("Bearer sk-Key1");
-            assert_eq!(place(&with_key), None, "another service's, {:?}", with_key.target());
+            assert_eq!(Keys::default().misplaced(&request, true), Some(found), "{:?}", request.target());
+            assert_eq!(Keys::default().misplaced(&request, false), None, "{:?}", request.target());
         }
-        let others = HashSet::from(["other".to_owned()]);
-        assert_eq!(
-            misplaced(&list().query("token=other"), &|_| false, Some(&others)),
-            None,
-            "it came beside a key as well"
-        );
-    }
-
-    #[test]
-    fn a_part_of_a_word_and_an_ordinary_value_are_no_keys() {
-        for request in [
-            list().query("limit=5&status=sold"),
-            list().query("key="),
-            posted("application/json", r#"{"name":"sk-Key12"}"#),
-            Request::new("GET", "/pets/7"),
-        ] {
-            assert_eq!(place(&request), None, "{:?}", request.target());
-        }
+        assert_eq!(Keys::default().misplaced(&list().query("key=&limit=5"), true), None);
     }
 }

@@ -1,23 +1,17 @@
 //! The API key belongs in the `Authorization` header field.
 
-use std::collections::HashSet;
-
 use super::{Clients, Memory, described};
 use crate::rules::{Judgement, Rule};
 use crate::sentence::sentence;
 use crate::trace::knowledge::Fact;
-use crate::trace::misplaced::misplaced;
 
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.key-in-header", key_in_header)];
 
 fn key_in_header(clients: &Clients<'_>, _: &mut Memory, judgement: &mut Judgement) {
-    let keys: HashSet<&str> = clients.history.context.keys.iter().map(|key| key.reveal()).collect();
-    let is_key = |word: &str| keys.contains(word);
     let mut is_hidden = false;
     for (entry, sender) in clients.exchanges() {
         let known = &entry.exchange.known;
-        let place = known.misplaced_key.or_else(|| misplaced(&entry.exchange.request, &is_key, None));
-        match place {
+        match known.misplaced_key {
             Some(place) => judgement.fail(
                 &[entry],
                 "the API key in the Authorization header only",
@@ -44,8 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_query_is_in_the_wrong_place_and_so_is_one_that_the_recording_only_mentions() {
-        assert_eq!(asked(Request::new("GET", "/pets").query("a=sk-Key1")).client_broken(), ["client.key-in-header"]);
+    fn a_key_in_the_query_is_in_the_wrong_place_though_the_recording_only_mentions_it() {
         let redacted = asked(Request::new("GET", "/pets").query("a=omitted"))
             .change_last(|exchange| exchange.known.misplaced_key = Some(KeyPlace::Query));
         assert_eq!(redacted.client_broken(), ["client.key-in-header"]);

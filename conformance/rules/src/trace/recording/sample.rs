@@ -10,7 +10,7 @@ use crate::secrets::{LEAST_DISTINCT, Redactor, is_credential, is_ordinary};
 use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Extent, Fact, Knowledge};
-use crate::trace::misplaced::{KEY_FIELDS, misplaced, values_beside_key};
+use crate::trace::misplaced::{KEY_FIELDS, Keys};
 use crate::trace::{Context, Trace, conditions};
 
 /// The secrets of recorded traffic and their pseudonyms, which are equal in all parts of a recording.
@@ -22,6 +22,9 @@ pub struct Pseudonyms {
     secrets: Redactor,
     /// The keys that may be a part of another text by chance.
     by_chance: Redactor,
+    /// The keys that a request was admitted with, or refused for another reason than its credential. A recording that the judge wrote
+    /// states where they are out of place, so its pseudonyms are not among them.
+    keys: Keys,
     is_trace: bool,
 }
 
@@ -91,8 +94,15 @@ impl Pseudonyms {
     fn learn(&mut self, exchanges: &[Exchange], base_url: &str) {
         exchanges.iter().filter_map(|exchange| token(&exchange.request)).for_each(|key| self.learn_key(key));
         for exchange in exchanges {
+            let is_refused = matches!(exchange.status(), None | Some(401));
             for found in credentials::of(&exchange.request) {
                 match found {
+                    credentials::Found::Key(key) if !is_refused && !self.is_own(&key) => {
+                        self.learn_key(&key);
+                        if self.keys.count() < MOST_SECRETS {
+                            self.keys.add(&key);
+                        }
+                    }
                     credentials::Found::Key(key) => self.learn_key(&key),
                     // A cookie may repeat the name of the host.
                     credentials::Found::Other(secret) if base_url.contains(&*secret) => {}
@@ -108,7 +118,7 @@ impl Pseudonyms {
         if self.of_keys.contains_key(key) {
             return;
         }
-        if self.is_trace && is_pseudonym(key) {
+        if self.is_own(key) {
             self.of_keys.insert(key.to_owned(), key.to_owned());
             return;
         }
@@ -120,6 +130,11 @@ impl Pseudonyms {
         } else if self.by_chance.count() < MOST_SECRETS {
             self.by_chance.hide(key, OMITTED);
         }
+    }
+
+    /// Whether a key is a pseudonym that the judge wrote.
+    fn is_own(&self, key: &str) -> bool {
+        self.is_trace && is_pseudonym(key)
     }
 
     fn learn_secret(&mut self, secret: &str, replacement: &str) {
@@ -151,7 +166,7 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
         let pseudonym = token(&exchange.request).and_then(|key| pseudonyms.known(key));
         valid.extend(pseudonym.filter(|pseudonym| is_valid.insert((*pseudonym).to_owned())).map(str::to_owned));
     }
-    find_misplaced(&mut exchanges, pseudonyms);
+    find_misplaced(&mut exchanges, pseudonyms, context.extent);
     exchanges.retain(|exchange| !is_outside(&exchange.request) || exchange.known.misplaced_key.is_some());
     // Where no request shows a key, the program that recorded them may leave keys out, as browsers do.
     let shows_keys =
@@ -172,15 +187,16 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
     Trace { context, exchanges }
 }
 
-/// Notes the places of keys outside `Authorization`, before the keys are replaced.
-fn find_misplaced(exchanges: &mut [Exchange], pseudonyms: &Pseudonyms) {
-    let others: HashSet<String> = exchanges.iter().flat_map(|exchange| values_beside_key(&exchange.request)).collect();
-    for Exchange { request, known, .. } in exchanges {
+/// Notes the places of keys outside `Authorization`, before the keys are replaced. Where no request has a credential, the client may send
+/// its key elsewhere, under the name of one. A program that records only some requests may have left the credential out, unless the
+/// service missed it.
+fn find_misplaced(exchanges: &mut [Exchange], pseudonyms: &Pseudonyms, extent: Extent) {
+    for exchange in exchanges {
+        let is_missed = extent > Extent::Sample || exchange.status() == Some(401);
         // Outside the service, names have other meanings.
-        let others = Some(&others).filter(|_| !is_outside(request));
-        // A trace of the judge has pseudonyms in place of keys, which are known as well.
-        known.misplaced_key =
-            known.misplaced_key.or_else(|| misplaced(request, &|word| pseudonyms.known(word).is_some(), others));
+        let counts_by_name = pseudonyms.of_keys.is_empty() && is_missed && !is_outside(&exchange.request);
+        let place = pseudonyms.keys.misplaced(&exchange.request, counts_by_name);
+        exchange.known.misplaced_key = exchange.known.misplaced_key.or(place);
     }
 }
 
@@ -281,6 +297,7 @@ pub fn is_read(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::request::{Credential, Defect, credential_of};
+    use crate::trace::knowledge::KeyPlace;
     use crate::trace_builder::TraceBuilder;
 
     fn sampled(requests: Vec<(Request, u16)>) -> Trace {
@@ -358,6 +375,34 @@ mod tests {
     #[test]
     fn where_no_request_shows_a_key_keys_may_have_been_left_out() {
         assert_eq!(credentials(vec![(list(), 200), (list(), 401)]), [Credential::Withheld; 2]);
+    }
+
+    #[test]
+    fn a_token_that_the_service_never_knew_and_a_name_beside_keys_put_no_key_in_the_wrong_place() {
+        let places = |extent, requests: Vec<(Request, u16)>| {
+            let mut builder = TraceBuilder::new();
+            for (request, status) in requests {
+                let authorization = request.authorization.clone();
+                builder = builder.ask(request, status, String::new());
+                builder = builder.change_last(|exchange| exchange.request.authorization = authorization);
+            }
+            let Trace { mut context, exchanges } = builder.trace();
+            context.extent = extent;
+            let trace = trace(context, exchanges, &mut Pseudonyms::new("ab12"));
+            trace.exchanges.iter().filter_map(|exchange| exchange.known.misplaced_key).collect::<Vec<_>>()
+        };
+        let of_test = |status| {
+            let path = Request::new("GET", "/pets/sk-invalid-1").authorization("Bearer sk-valid-1");
+            vec![(list().authorization("Bearer sk-invalid-1"), status), (path, 404)]
+        };
+        assert_eq!(places(Extent::Conversation, of_test(401)), [], "a test with an invalid key");
+        assert_eq!(places(Extent::Conversation, of_test(429)), [KeyPlace::Path]);
+        let query = || list().query("token=page-2");
+        assert_eq!(places(Extent::Conversation, vec![(query(), 200)]), [KeyPlace::Query]);
+        assert_eq!(places(Extent::Sample, vec![(query(), 401)]), [KeyPlace::Query]);
+        assert_eq!(places(Extent::Sample, vec![(query(), 200)]), [], "an archive without credentials");
+        let with_key = (list().authorization("Bearer sk-valid-1"), 200);
+        assert_eq!(places(Extent::Conversation, vec![(query(), 401), with_key]), [], "the client has another key");
     }
 
     #[test]
