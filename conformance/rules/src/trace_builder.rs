@@ -201,6 +201,12 @@ impl TraceBuilder {
         self
     }
 
+    /// Changes every exchange.
+    pub(crate) fn change_each(mut self, change: impl FnMut(&mut Exchange)) -> TraceBuilder {
+        self.trace.exchanges.iter_mut().for_each(change);
+        self
+    }
+
     /// Names the limits of the plan, as a user may.
     pub(crate) fn plan(mut self, plan_limits: Option<PlanLimits>) -> TraceBuilder {
         self.trace.context.plan_limits = plan_limits;

@@ -4,12 +4,13 @@
 //! to it. The other connections know it [`Tolerance::CLIENT_SLACK`] later, because a fast server answers while other requests of
 //! the same client are on their way to it, so that ten requests at once look like ten in a row.
 //!
-//! One connection is not always one task. If a client has several connections open, a pool may give a connection to the next task
-//! before the task that received a response on it has looked at that response. The connection then knows the response after
-//! [`Tolerance::HANDOVER`]. If no other connection was open, no other request can have been under way, apart from a task that was
-//! about to connect.
+//! An open connection is not a task. A pool gives a connection that becomes free to the next task, before the task that received a response
+//! on it has looked at that response: the other tasks know it after [`Tolerance::HANDOVER`]. Requests that were handed to the pool before
+//! the response cannot be taken back. As long as a connection carries one request after the other without a pause, it may be working off
+//! such a queue ([`MOST_QUEUED`]). A single task has no queue ([`LEAST_PAUSES`]).
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -17,14 +18,16 @@ use crate::history::Entry;
 use crate::tolerance::Tolerance;
 use crate::trace::knowledge::Carrier;
 
-/// The distance of two requests in a row, and the place of the later one, from which on the later request comes from the task that
-/// received the earlier response. Each request of a row is sent while no other connection is open. Several tasks have two
-/// connections open now and then, and are not all about to connect at the same moment.
-const IN_A_ROW: (u64, u64) = (3, 20);
+/// The largest number of requests with a key that may have been in a queue when a response came.
+pub(super) const MOST_QUEUED: usize = 40;
 
-/// The distance of two requests in a turn from which on the later one comes from the task that received the earlier response. The
-/// requests of a turn use two connections at most, one after the other: a pool opens a second one if the first is not free yet.
-/// Several tasks send at most one further request in this order.
+/// The least number of requests in a row, each sent after a pause in which no request was under way, that show a single task. If this task
+/// is refused and the same request follows, it knew of the refusal.
+const LEAST_PAUSES: u64 = 5;
+
+/// The distance of two requests in a turn from which on the connection of the later one has seen the earlier response. The requests of a turn
+/// use two connections at most, one after the other: a pool opens a second one if the first is not free yet. Several tasks send at most one
+/// further request in this order.
 const IN_TURN: u64 = 3;
 
 /// The number of a key, in the order in which keys were first sent.
@@ -42,31 +45,45 @@ pub(super) struct Sender {
     pub(super) carrier: Option<Carrier>,
     /// The part of the recording that has the exchange, and its number there.
     pub(super) place: (u64, usize),
-    /// The number of the row, and the place of the request in it. The requests of a row are sent with one key, each while no other
-    /// connection is open, and after the response to the one before.
-    row: (u64, u64),
-    /// The number of the turn, and the place of the request in it. A turn is like a row, but its requests use at most two
-    /// connections, which may both be open.
+    /// The number of the turn, and the place of the request in it. The requests of a turn use at most two connections, one after the
+    /// other.
     turn: (u64, u64),
+    /// The number of earlier requests with the key.
+    count: u64,
+    /// The number of latest requests with the key, each sent after a pause in which none was under way, on one or two connections or while
+    /// no other was open.
+    pauses: u64,
+    /// The time since when the connection has carried one request after the other without a pause.
+    busy_since: Timestamp,
+    /// A hash of the request.
+    request: u64,
 }
 
-/// The keys that clients sent, and the last request with each.
+/// The keys that clients sent, and the latest requests with each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
     /// The number of the present part.
     pub(super) part: u64,
     numbers: HashMap<String, Key>,
-    rows: Vec<Row>,
+    latest: Vec<Latest>,
 }
 
-/// The latest requests with a key, as far as they were sent one after the other.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    place: (u64, u64),
+/// The latest requests with a key.
+#[derive(Clone, Debug, Default)]
+struct Latest {
+    count: u64,
+    pauses: u64,
     turn: (u64, u64),
     /// The connections of the turn.
     connections: [u64; 2],
-    was_alone: bool,
+    received_at: Timestamp,
+    busy: HashMap<u64, Busy>,
+}
+
+/// A connection that carries one request after the other without a pause.
+#[derive(Clone, Copy, Debug)]
+struct Busy {
+    since: Timestamp,
     received_at: Timestamp,
 }
 
@@ -74,11 +91,14 @@ impl Keys {
     /// The sender of a request. Requests are given in the order of sending.
     pub(super) fn sender(&mut self, entry: &Entry<'_>) -> Sender {
         let exchange = entry.exchange;
-        let known = &exchange.known;
-        let key = token(exchange.request.authorization.as_deref()).map(|token| {
+        let (known, request) = (&exchange.known, &exchange.request);
+        let key = token(request.authorization.as_deref()).map(|token| {
             let next = self.numbers.len();
             *self.numbers.entry(token.to_owned()).or_insert(next)
         });
+        let body = request.body.as_ref().map(|body| &body.bytes);
+        let mut hasher = DefaultHasher::new();
+        (&request.method, &request.path, &request.query, body).hash(&mut hasher);
         let mut sender = Sender {
             key,
             sent_at: exchange.sent_at,
@@ -86,38 +106,45 @@ impl Keys {
             precision: known.precision,
             carrier: known.carrier,
             place: (self.part, exchange.number),
-            row: (0, 0),
             turn: (0, 0),
+            count: 0,
+            pauses: 0,
+            busy_since: exchange.sent_at,
+            request: hasher.finish(),
         };
         if let Some(key) = key {
-            (sender.row, sender.turn) = self.row_of(key, &sender);
+            self.latest.resize_with(self.numbers.len(), Latest::default);
+            self.latest[key].follow(&mut sender);
         }
         sender
     }
+}
 
-    fn row_of(&mut self, key: Key, sender: &Sender) -> ((u64, u64), (u64, u64)) {
-        let none =
-            Row { place: (0, 0), turn: (0, 0), connections: [0; 2], was_alone: false, received_at: Timestamp::MIN };
-        if self.rows.len() <= key {
-            self.rows.resize(key + 1, none);
-        }
-        let last = &mut self.rows[key];
-        let next = |(row, place): (u64, u64), follows: bool| if follows { (row, place + 1) } else { (row + 1, 0) };
-        let follows = last.received_at <= sender.sent_at;
+impl Latest {
+    /// Adds a request to the latest ones with its key.
+    fn follow(&mut self, sender: &mut Sender) {
+        let pause = Tolerance::SHORTEST_WAIT.duration();
+        let passed = sender.sent_at.duration_since(self.received_at);
         let (connection, others) = sender.carrier.map_or((0, u32::MAX), |carrier| (carrier.connection, carrier.others));
-        let [first, second] = last.connections;
+        let [first, second] = self.connections;
         let is_known = connection == first || connection == second || second == 0;
-        let is_in_turn = follows && others <= 1 && first != 0 && is_known;
-        last.connections = match is_in_turn {
+        let is_in_turn = !passed.is_negative() && others <= 1 && first != 0 && is_known;
+        self.connections = match is_in_turn {
             true if connection == first => [first, second],
             true => [first, connection],
             false => [connection, 0],
         };
-        last.turn = next(last.turn, is_in_turn);
-        last.place = next(last.place, follows && last.was_alone && sender.is_alone());
-        last.was_alone = sender.is_alone();
-        last.received_at = last.received_at.max(sender.received_at);
-        (last.place, last.turn)
+        self.turn = if is_in_turn { (self.turn.0, self.turn.1 + 1) } else { (self.turn.0 + 1, 0) };
+        self.pauses = if passed >= pause && (is_in_turn || others == 0) { self.pauses + 1 } else { 0 };
+        (sender.turn, sender.count, sender.pauses) = (self.turn, self.count, self.pauses);
+        // A new connection takes the place of the one that became free last.
+        self.busy.retain(|_, busy| sender.sent_at.duration_since(busy.received_at) < pause);
+        let free = self.busy.values().filter(|busy| busy.received_at <= sender.sent_at);
+        let before = self.busy.get(&connection).or_else(|| free.max_by_key(|busy| busy.received_at));
+        sender.busy_since = before.map_or(sender.sent_at, |busy| busy.since);
+        self.busy.insert(connection, Busy { since: sender.busy_since, received_at: sender.received_at });
+        self.received_at = self.received_at.max(sender.received_at);
+        self.count += 1;
     }
 }
 
@@ -146,25 +173,37 @@ impl Sender {
         between.saturating_sub(self.precision.max(later.precision))
     }
 
-    /// Returns true if the client knew the response to this request when it sent a later one.
+    /// Returns true if the connection of a later request had seen the response to this request, or its client had.
     pub(super) fn is_known_to(&self, later: &Sender) -> bool {
-        let passed = self.until(later);
-        if passed.is_negative() {
-            return false;
-        }
-        if passed >= Tolerance::CLIENT_SLACK.duration() {
-            return true;
-        }
-        let shares = self.shares_connection(later);
-        if self.turn.0 == later.turn.0 && later.turn.1.saturating_sub(self.turn.1) >= IN_TURN {
-            return true;
-        }
-        if !(self.is_alone() && later.is_alone()) {
-            return shares && passed >= Tolerance::HANDOVER.duration();
-        }
-        let is_in_a_row = self.row.0 == later.row.0
-            && later.row.1.saturating_sub(self.row.1) >= IN_A_ROW.0
-            && later.row.1 >= IN_A_ROW.1;
-        shares || is_in_a_row || passed >= Tolerance::HANDOVER.duration()
+        let is_in_turn = self.is_in_turn_with(later) && later.turn.1.saturating_sub(self.turn.1) >= IN_TURN;
+        let is_alone = self.is_alone() && later.is_alone();
+        let is_late = is_alone && self.until(later) >= Tolerance::HANDOVER.duration();
+        is_late || self.reaches(later, is_in_turn || is_alone && self.shares_connection(later))
+    }
+
+    /// Returns true if earlier requests with the key show that a single task sends them.
+    pub(super) fn is_of_single_task(&self) -> bool {
+        self.pauses >= LEAST_PAUSES
+    }
+
+    /// Returns true if both requests belong to one turn.
+    pub(super) fn is_in_turn_with(&self, later: &Sender) -> bool {
+        self.turn.0 == later.turn.0
+    }
+
+    /// Returns true if a later request was sent by a task that knew the response to this request, rather than waiting in a queue since.
+    pub(super) fn is_disregarded_by(&self, later: &Sender) -> bool {
+        let is_one_task = self.is_of_single_task() && self.request == later.request;
+        let may_be_queued = later.busy_since <= self.received_at && later.count - self.count <= MOST_QUEUED as u64;
+        (is_one_task || !may_be_queued) && self.reaches(later, is_one_task)
+    }
+
+    fn reaches(&self, later: &Sender, is_one_task: bool) -> bool {
+        let known_after = match self.shares_connection(later) {
+            _ if is_one_task => SignedDuration::ZERO,
+            true => Tolerance::HANDOVER.duration(),
+            false => Tolerance::CLIENT_SLACK.duration(),
+        };
+        self.until(later) >= known_after
     }
 }

@@ -3,8 +3,7 @@
 //! A date can be read in one way only, so a request before that date breaks a stated requirement. A number is read as seconds,
 //! which is inferred from RFC 9110 §10.2.3: the specification leaves the unit open.
 //!
-//! A refusal is a gate: until its time has come, no connection that knows the refusal sends a request with the key. A gate opens
-//! earlier
+//! A refusal is a gate: until its time has come, no task that knows the refusal sends a request with the key. A gate opens earlier
 //!
 //! * if another refusal of the same burst asks for less: tasks that were refused together may each follow their own response,
 //! * if a request that was sent after the refusal was admitted,
@@ -238,7 +237,7 @@ impl Gates {
         }
         let own = connection.and_then(|connection| connection.gate);
         let mut gates = own.into_iter().chain(self.known).chain(self.recent.front().copied());
-        gates.find(|gate| gate.sender.is_known_to(request) && self.is_shut(gate, request))
+        gates.find(|gate| gate.sender.is_disregarded_by(request) && self.is_shut(gate, request))
     }
 
     /// Returns true if a gate is shut when a request is sent, with allowance for the slack and the precision of the times.
@@ -295,10 +294,11 @@ fn header_line(form: RetryAfter) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::trace::knowledge::Carrier;
     use crate::trace_builder::TraceBuilder;
 
     fn broken_by(builder: TraceBuilder) -> Vec<&'static str> {
-        builder.client_broken()
+        builder.client_broken().into_iter().filter(|id| id.starts_with("client.retry-after")).collect()
     }
 
     /// At noon the key is refused with this `Retry-After`; so much later the client sends again.
@@ -311,7 +311,51 @@ mod tests {
         assert_eq!(sent_again("30", 10), ["client.retry-after-seconds"]);
         assert_eq!(sent_again("30", 30), [""; 0]);
         assert_eq!(sent_again("30", 29), [""; 0], "a second of slack");
-        assert_eq!(sent_again("30", 0), ["client.retry-after-seconds"]);
+        assert_eq!(sent_again("30", 0), [""; 0], "the request may have been in a queue");
+    }
+
+    /// Requests with this pause before each in milliseconds, the first five of them admitted; then the key is refused.
+    fn after_pauses(pauses: &[i64]) -> TraceBuilder {
+        pauses.iter().enumerate().fold(TraceBuilder::new(), |builder, (at, pause)| {
+            let builder = builder.wait_millis(*pause);
+            if at < 5 { builder.list(200, 1, 60) } else { builder.list(429, 0, 60).retry_after("3") }
+        })
+    }
+
+    #[test]
+    fn requests_in_the_queue_of_one_connection_cannot_be_taken_back() {
+        let queue = after_pauses(&[1; 40]).wait(4).list(200, 59, 60);
+        assert_eq!(broken_by(queue), [""; 0], "forty tasks share one connection");
+        assert_eq!(broken_by(after_pauses(&[40; 40])), [""; 0], "on a slow server, for longer than a second");
+        let two = |builder: TraceBuilder| {
+            builder.change_each(|exchange| {
+                let connection = 1 + exchange.number as u64 % 2;
+                exchange.known.carrier = Some(Carrier { connection, others: 1 });
+            })
+        };
+        assert_eq!(broken_by(two(after_pauses(&[1; 40]))), [""; 0], "two connections");
+        let hammered = ["client.retry-after-seconds"];
+        assert!(broken_by(after_pauses(&[10; 80])).contains(&hammered[0]), "no queue is so long");
+        let resumed = after_pauses(&[1; 10]).wait_millis(300).list(429, 0, 60);
+        assert_eq!(broken_by(resumed), hammered, "the queue was empty");
+    }
+
+    #[test]
+    fn a_single_task_knows_of_its_refusal_at_once() {
+        let again = [60, 60, 60, 60, 60, 60, 1, 1];
+        assert_eq!(broken_by(after_pauses(&again)), ["client.retry-after-seconds"]);
+        let other = after_pauses(&again[..6]).create(7);
+        assert_eq!(broken_by(other), [""; 0], "another request may be that of another task");
+    }
+
+    #[test]
+    fn another_connection_knows_of_a_refusal_after_a_second() {
+        let on_another = |millis| {
+            let again = TraceBuilder::new().list(429, 0, 60).retry_after("6").wait_millis(millis).list(429, 0, 60);
+            broken_by(again.change_last(|last| last.known.carrier = Some(Carrier { connection: 2, others: 0 })))
+        };
+        assert_eq!(on_another(800), [""; 0]);
+        assert_eq!(on_another(1_100), ["client.retry-after-seconds"]);
     }
 
     #[test]
