@@ -11,7 +11,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::knowing::{Key, Sender};
 use super::{Clients, described};
@@ -33,6 +33,10 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// The number of connections of a key above which those whose gates are over are forgotten.
 const MAX_CONNECTIONS: usize = 1_000;
+
+/// The number of requests in a row that fall short of the seconds in `Retry-After`, from which on the client is not excused by the slack: the
+/// error of one measurement does not come again and again.
+const LEAST_SHORTFALLS: u32 = 3;
 
 /// The gates of both forms of `Retry-After`.
 #[derive(Clone, Debug, Default)]
@@ -59,8 +63,10 @@ struct Gates {
     connections: HashMap<u64, Connection>,
     /// The time at which the latest admitted request was sent.
     admitted: Option<Timestamp>,
-    /// Whether a request was too early for one of the present gates.
+    /// Whether a request was too early for one of the present gates, or fell short of it.
     is_broken: bool,
+    /// The number of latest requests that fell short of the time of a gate, each by less than the slack.
+    shortfalls: u32,
 }
 
 /// The refusals that one connection received.
@@ -223,26 +229,38 @@ impl Gates {
 
     /// The gate for which a request is too early.
     fn broken_by(&mut self, request: &Sender) -> Option<Gate> {
-        let slack = Tolerance::CLIENT_SLACK.duration();
-        while let Some(gate) = self.recent.front().filter(|gate| gate.sender.until(request) >= slack).copied() {
+        while let Some(gate) = self.recent.front().filter(|gate| gate.sender.until(request) >= slack()).copied() {
             self.recent.pop_front();
-            if self.known.is_none_or(|known| known.until <= gate.until || !self.is_shut(&known, request)) {
+            if self.known.is_none_or(|known| known.until <= gate.until || !self.is_shut(&known, request, slack())) {
                 self.known = Some(gate);
             }
         }
-        let connection = request.carrier.and_then(|carrier| self.connections.get(&carrier.connection));
-        let asked = connection.and_then(|connection| connection.asked);
-        if asked.is_some_and(|until| until <= request.sent_at + slack) {
-            return None;
+        let is_systematic = self.shortfalls >= LEAST_SHORTFALLS;
+        let broken = self.shut_for(request, if is_systematic { repeated_slack } else { |_| slack() });
+        if broken.is_none() && self.shut_for(request, repeated_slack).is_some() {
+            self.shortfalls += 1;
+            self.is_broken = true;
         }
-        let own = connection.and_then(|connection| connection.gate);
-        let mut gates = own.into_iter().chain(self.known).chain(self.recent.front().copied());
-        gates.find(|gate| gate.sender.is_disregarded_by(request) && self.is_shut(gate, request))
+        broken
+    }
+
+    /// The gate that is shut when a request is sent by a task that knows of it, with this allowance for the form of its `Retry-After`.
+    fn shut_for(&self, request: &Sender, slack: fn(RetryAfter) -> SignedDuration) -> Option<Gate> {
+        let connection = request.carrier.and_then(|carrier| self.connections.get(&carrier.connection));
+        let gates = connection.and_then(|connection| connection.gate).into_iter();
+        let mut gates = gates.chain(self.known).chain(self.recent.front().copied());
+        let asked = connection.and_then(|connection| connection.asked);
+        gates.find(|gate| {
+            let slack = slack(gate.form);
+            asked.is_none_or(|until| until > request.sent_at + slack)
+                && gate.sender.is_disregarded_by(request)
+                && self.is_shut(gate, request, slack)
+        })
     }
 
     /// Returns true if a gate is shut when a request is sent, with allowance for the slack and the precision of the times.
-    fn is_shut(&self, gate: &Gate, request: &Sender) -> bool {
-        let slack = Tolerance::CLIENT_SLACK.duration().saturating_add(gate.sender.precision.max(request.precision));
+    fn is_shut(&self, gate: &Gate, request: &Sender, slack: SignedDuration) -> bool {
+        let slack = slack.saturating_add(gate.sender.precision.max(request.precision));
         let is_reopened = self.admitted.is_some_and(|sent_at| sent_at >= gate.sender.received_at);
         !is_reopened && gate.until.duration_since(request.sent_at) > slack
     }
@@ -250,19 +268,33 @@ impl Gates {
     /// Forgets the gates when the time of all of them has come. Returns true if there were gates and no request was too early for
     /// them.
     fn pass(&mut self, now: Timestamp) -> bool {
-        let slack = Tolerance::CLIENT_SLACK.duration();
-        let is_over = |gate: &Gate| gate.until <= now + slack;
+        let is_over = |gate: &Gate| gate.until <= now + repeated_slack(gate.form);
         if self.known.is_none() && self.recent.is_empty() || !self.known.iter().chain(&self.recent).all(is_over) {
             return false;
         }
         self.known = None;
         self.recent.clear();
-        !std::mem::take(&mut self.is_broken)
+        let is_kept = !std::mem::take(&mut self.is_broken);
+        self.shortfalls = if is_kept { 0 } else { self.shortfalls };
+        is_kept
+    }
+}
+
+fn slack() -> SignedDuration {
+    Tolerance::CLIENT_SLACK.duration()
+}
+
+/// The time by which a lawful client may fall short of a `Retry-After` again and again: clocks that disagree about a date go on to disagree,
+/// but seconds depend on no clock.
+pub(super) fn repeated_slack(form: RetryAfter) -> SignedDuration {
+    match form {
+        RetryAfter::Date(_) => slack(),
+        RetryAfter::Seconds(_) => Tolerance::HANDOVER.duration(),
     }
 }
 
 /// The `Retry-After` of a 429, if it can be read.
-fn form(entry: &Entry<'_>) -> Option<RetryAfter> {
+pub(super) fn form(entry: &Entry<'_>) -> Option<RetryAfter> {
     let is_shown = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
     let response = entry.response().filter(|response| response.status == 429 && is_shown)?;
     retry_after::read(response).ok()
@@ -338,6 +370,20 @@ mod tests {
         assert!(broken_by(after_pauses(&[10; 80])).contains(&hammered[0]), "no queue is so long");
         let resumed = after_pauses(&[1; 10]).wait_millis(300).list(429, 0, 60);
         assert_eq!(broken_by(resumed), hammered, "the queue was empty");
+    }
+
+    #[test]
+    fn a_client_that_falls_short_of_the_seconds_again_and_again_does_not_wait() {
+        let again = |retry_after: &str, wait: i64, times: usize| {
+            let refused = |builder: TraceBuilder| builder.list(429, 0, 60).retry_after(retry_after).wait_millis(wait);
+            (0..times).fold(TraceBuilder::new().list(200, 1, 60), |builder, _| refused(builder)).list(200, 59, 60)
+        };
+        let rule = "client.retry-after-seconds";
+        assert_eq!(again("1", 500, 2).client_judged(rule), 0, "neither obeyed nor broken");
+        assert!(broken_by(again("1", 1, 200)).contains(&rule));
+        assert!(broken_by(again("2", 1_050, 6)).contains(&rule));
+        assert_eq!(broken_by(again("1", 900, 60)), [""; 0], "timers are not exact");
+        assert!(again("1", 1_001, 9).client_judged(rule) > 0);
     }
 
     #[test]
