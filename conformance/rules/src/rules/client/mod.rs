@@ -62,9 +62,13 @@ impl<'h> Clients<'h> {
 
     /// The exchanges that show a failure, the decisive one first. Exchanges of earlier parts of the recording are left out.
     fn evidence(&self, decisive: &'h Entry<'h>, others: &[&Sender]) -> Vec<&'h Entry<'h>> {
-        let others = others.iter().filter(|sender| sender.place.0 == self.part);
-        let others = others.filter_map(|sender| self.history.entries.get(sender.place.1.checked_sub(1)?));
-        std::iter::once(decisive).chain(others).collect()
+        std::iter::once(decisive).chain(others.iter().filter_map(|sender| self.entry_of(sender))).collect()
+    }
+
+    /// The exchange of a sender, if this part of the recording has it.
+    fn entry_of(&self, sender: &Sender) -> Option<&'h Entry<'h>> {
+        let (part, number) = sender.place;
+        self.history.entries.get(number.checked_sub(1)?).filter(|_| part == self.part)
     }
 
     /// Returns true if the recording shows the times at which a client did not send: it has all requests of its clients, or a

@@ -1,21 +1,22 @@
 //! Exponential backoff: over a run of refusals the client waits longer and longer.
 //!
 //! Jitter hides the growth from one wait to the next, so single waits prove nothing. A client is accused only of waits that lawful
-//! policies hardly ever produce, whatever their base, factor, cap and jitter are:
+//! policies hardly ever produce, whatever their base, factor, floor, cap and jitter are:
 //!
 //! * [`SHORT_WAITS`] waits in a row below [`Tolerance::SHORTEST_WAIT`],
-//! * waits that are nearly the same from the first refusal on: full jitter below a constant bound draws them that alike with the
-//!   probability of [`Waits::is_even`], and policies whose bound grows draw them alike less often,
-//! * more than [`FALLING_WAITS`] waits, none of them longer than the first.
+//! * waits that are nearly the same from the first refusal to the last: full jitter below a constant bound draws them that alike with
+//!   the probability of [`Waits::is_even`], and policies whose bound grows draw them alike less often,
+//! * [`FALLING_WAITS`] waits, each of them shorter than the one before.
 //!
-//! The table of policies in the tests says how often each is accused. If a client waits as long as `Retry-After` says, the rest of
-//! the wait is its own choice, and constant for many clients.
+//! The last two show when the refusals end: with a floor, the waits begin to grow late. The table of policies in the tests says how often
+//! each is accused. If a client waits as long as `Retry-After` says, the rest of the wait is its own choice, and constant for many clients.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use jiff::SignedDuration;
 
-use super::knowing::{Key, Sender};
+use super::knowing::{Key, MOST_QUEUED, Sender};
 use super::{Clients, Memory, described, waiting};
 use crate::history::Entry;
 use crate::rules::{Judgement, Rule};
@@ -25,16 +26,25 @@ use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.backoff", backoff)];
 
-/// The number of waits in a row below [`Tolerance::SHORTEST_WAIT`] that is a failure. With full jitter, a base of 50 ms and a
-/// factor of 1.2, one run in a million has as many.
+/// The number of waits in a row below [`Tolerance::SHORTEST_WAIT`] that is a failure of a single task. With full jitter, a base of 50 ms and
+/// a factor of 1.2, one run in a million has as many. Several tasks may send as many requests that were in a queue ([`MOST_QUEUED`]).
 const SHORT_WAITS: usize = 13;
 
-/// The largest number of waits that may all be no longer than the first. With full jitter, a factor of 1.2 and a cap at twice the
-/// base, one run in a million has as many.
-const FALLING_WAITS: usize = 20;
+/// The number of waits, each of them shorter than the one before, that is a failure. One order in 9! is this one.
+const FALLING_WAITS: usize = 9;
 
 /// The least number of waits that may be too even. A floor below the waits makes four alike in documented examples.
 const EVEN_WAITS: usize = 5;
+
+/// The number of waits of a run that are compared with each other.
+const MOST_WAITS: usize = 100;
+
+/// The largest difference between waits that are meant to be the same, as a part of them and in seconds.
+const ALIKE: (f64, f64) = (0.02, 0.01);
+
+/// The part of the first wait that the time before the first refusal may be if the client adapts its pace: it waits after each response, and
+/// an admitted request makes the wait a little shorter. A longer time is the same pause after each response.
+const ADAPTED: Range<f64> = 0.25..0.95;
 
 /// The probability below which even waits are a failure.
 const UNLIKELY: f64 = 1e-5;
@@ -66,19 +76,26 @@ struct Refusals {
 enum Last {
     /// A response after which a client does not send the request again.
     Final,
-    /// A refusal, and the wait that its `Retry-After` asks for.
-    Refused(SignedDuration),
+    /// A refusal, and what its `Retry-After` says.
+    Refused(Told),
     /// No response, or one after which the request may be sent again.
     Other,
+}
+
+/// The wait that a `Retry-After` asks for, and the error of its measurement; none if there was none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Told {
+    wait: SignedDuration,
+    slack: SignedDuration,
 }
 
 /// Refusals in a row.
 #[derive(Clone, Debug, Default)]
 struct Run {
     waits: Waits,
-    /// Whether the run is known to begin with the first refusal. Before a recording begins, or after other failures, a client may
-    /// have come to its cap: then even or falling waits show nothing.
-    is_whole: bool,
+    /// The time in seconds between the last response and the first refused request, if the run is known to begin with the first refusal.
+    /// Before a recording begins, or after other failures, a client may have come to its cap: then even or falling waits show nothing.
+    lead: Option<f64>,
     senders: Vec<Sender>,
     is_accused: bool,
 }
@@ -94,10 +111,8 @@ struct Storm {
 /// The judged waits of a run, in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
-    first: f64,
-    /// The shortest wait after the first.
-    later: f64,
-    least: f64,
+    /// The first of the waits.
+    compared: Vec<f64>,
     most: f64,
     count: usize,
     /// The number of latest waits in a row below [`Tolerance::SHORTEST_WAIT`].
@@ -107,57 +122,84 @@ pub(super) struct Waits {
 /// A pattern of waits that lawful policies hardly ever produce.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Unlikely {
-    None,
     Even,
     Falling,
 }
 
 impl Waits {
-    /// Adds a wait. Returns the unlikely pattern that the waits have then, if any.
-    pub(super) fn add(&mut self, wait: f64) -> Option<Unlikely> {
-        let shortest = Tolerance::SHORTEST_WAIT.duration().as_secs_f64();
-        if self.count == 0 {
-            (self.first, self.later, self.least, self.most) = (wait, f64::INFINITY, wait, wait);
-        } else {
-            self.later = self.later.min(wait);
+    fn add(&mut self, wait: f64) {
+        if self.compared.len() < MOST_WAITS {
+            self.compared.push(wait);
         }
-        (self.least, self.most) = (self.least.min(wait), self.most.max(wait));
+        self.most = self.most.max(wait);
         self.count += 1;
-        self.short = if wait < shortest { self.short + 1 } else { 0 };
-        if self.short >= SHORT_WAITS {
-            Some(Unlikely::None)
-        } else if self.most >= shortest && self.is_even() {
+        self.short = if wait < shortest() { self.short + 1 } else { 0 };
+    }
+
+    fn first(&self) -> f64 {
+        self.compared.first().copied().unwrap_or_default()
+    }
+
+    fn least(&self) -> f64 {
+        self.compared.iter().copied().fold(self.most, f64::min)
+    }
+
+    /// The unlikely pattern of all waits, if they have one.
+    fn unlikely(&self) -> Option<Unlikely> {
+        let falls = self.compared.windows(2).take_while(|pair| pair[1] < pair[0]).count() + 1 >= FALLING_WAITS;
+        if self.most >= shortest() && self.is_even() {
             Some(Unlikely::Even)
-        } else if self.first >= shortest && self.count > FALLING_WAITS && self.most <= self.first {
-            Some(Unlikely::Falling)
         } else {
-            None
+            (falls && self.most <= self.first() && self.first() >= shortest()).then_some(Unlikely::Falling)
         }
     }
 
     /// Returns true if the waits are more alike than any jitter makes them. Waits that are drawn evenly between a half and the
-    /// whole of a bound, as equal jitter does, lie this close together with a probability below [`UNLIKELY`]. Waits that are all
-    /// longer than the first grew, if only to a cap.
+    /// whole of a bound, as equal jitter does, lie this close together with a probability below [`UNLIKELY`]. A cap makes waits
+    /// the same, so only the others count, if there are others. Waits that are all longer than the first grew, if only to a cap.
     fn is_even(&self) -> bool {
-        if self.later > self.first * 1.05 {
+        let (first, most) = (self.first(), self.most);
+        let later = self.compared.iter().skip(1).copied().fold(f64::INFINITY, f64::min);
+        if self.count < EVEN_WAITS || later > first && !are_alike(first, later) {
             return false;
         }
-        let spread = (self.most - self.least) / self.most;
-        let others = i32::try_from(self.count.saturating_sub(1)).unwrap_or(i32::MAX);
-        self.count >= EVEN_WAITS && (2.25 * spread).powi(others) < UNLIKELY
+        let varied = self.compared.iter().filter(|wait| !are_alike(**wait, most)).count();
+        // Two waits may be alike by chance.
+        let is_capped = varied > 0 && self.compared.len() - varied > 2;
+        let others = if is_capped { varied } else { self.compared.len() - 1 };
+        let spread = (most - self.least()) / most;
+        (2.25 * spread).powi(i32::try_from(others).unwrap_or(i32::MAX)) < UNLIKELY
     }
 
     /// Returns true if a later wait is clearly longer than the first.
     fn grow(&self) -> bool {
-        self.most > 1.5 * self.first.max(Tolerance::SHORTEST_WAIT.duration().as_secs_f64())
+        self.most > 1.5 * self.first().max(shortest())
     }
 }
 
+fn shortest() -> f64 {
+    Tolerance::SHORTEST_WAIT.duration().as_secs_f64()
+}
+
+/// Returns true if two waits may be meant to be the same.
+fn are_alike(wait: f64, longest: f64) -> bool {
+    (longest - wait).abs() <= (longest * ALIKE.0).max(ALIKE.1)
+}
+
 fn backoff(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgement) {
+    let mut seen = BTreeSet::new();
     for (entry, sender) in clients.exchanges() {
         let Some(key) = sender.key else { continue };
         let refusals = memory.backoff.0.entry(key).or_default();
         refusals.see(clients, entry, sender, judgement);
+        seen.insert(key);
+    }
+    // A client may have given up, or the recording may end.
+    for key in seen {
+        let refusals = memory.backoff.0.entry(key).or_default();
+        if let Some(run) = refusals.run.as_mut().filter(|_| !refusals.grew) {
+            run.accuse_if_unlikely(clients, judgement);
+        }
     }
     if judgement.judged == 0 {
         let unseen = "no client received six 429 responses in a row to requests that it sent one after the other, with waits that it \
@@ -167,22 +209,23 @@ fn backoff(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgement
 }
 
 impl Refusals {
-    fn see(&mut self, clients: &Clients<'_>, entry: &Entry<'_>, sender: &Sender, judgement: &mut Judgement) {
+    fn see<'h>(&mut self, clients: &Clients<'h>, entry: &'h Entry<'h>, sender: &Sender, judgement: &mut Judgement) {
         let is_refused = entry.status() == Some(429);
         self.see_storm(clients, entry, sender, judgement);
-        let (is_first, waited) = match &self.last {
-            None => (false, None),
-            Some((last, _)) if !is_same_task(last, sender) => (false, None),
-            Some((_, Last::Final)) => (true, None),
-            Some((_, Last::Other)) => (false, None),
-            Some((last, Last::Refused(dictated))) => {
+        let (lead, waited) = match &self.last {
+            Some((last, before)) if is_same_task(last, sender) => {
                 let waited = sender.sent_at.duration_since(last.received_at);
-                // If the client waits as long as it is told, only a part of the wait is its own choice.
-                let is_chosen = !dictated.is_positive() || waited + Tolerance::CLIENT_SLACK.duration() < *dictated;
-                (false, is_chosen.then_some(waited.as_secs_f64()))
+                match before {
+                    Last::Final => (Some(waited.as_secs_f64()), None),
+                    // If the client waits as long as it is told, only a part of the wait is its own choice.
+                    Last::Refused(told) if told.is_heeded_by(waited) => (None, None),
+                    Last::Refused(_) => (None, Some(waited.as_secs_f64())),
+                    Last::Other => (None, None),
+                }
             }
+            _ => (None, None),
         };
-        let is_told = matches!(&self.last, Some((_, Last::Refused(dictated))) if dictated.is_positive());
+        let is_told = matches!(&self.last, Some((_, Last::Refused(told))) if told.wait.is_positive());
         self.obeyed = if is_refused && is_told && waited.is_none() { self.obeyed + 1 } else { 0 };
         if self.obeyed == 2 {
             judgement.hold();
@@ -190,30 +233,27 @@ impl Refusals {
         let last = last_of(entry);
         if let (Some(waited), Some(run)) = (waited.filter(|_| is_refused), &mut self.run) {
             run.senders.push(*sender);
-            let unlikely = run.waits.add(waited);
-            let is_conclusive = run.is_whole && !self.grew;
-            let unlikely = unlikely.filter(|pattern| *pattern == Unlikely::None || is_conclusive);
-            if let Some(unlikely) = unlikely.filter(|_| !run.is_accused) {
-                run.is_accused = true;
-                let latest: Vec<&Sender> = run.senders.iter().rev().skip(1).take(5).rev().collect();
-                judgement.fail(
-                    &clients.evidence(entry, &latest),
-                    "waits that grow from one refusal to the next",
-                    run.describe(unlikely, entry),
-                );
+            run.waits.add(waited);
+            let is_single_task = run.senders.first().is_some_and(Sender::is_of_single_task);
+            if run.waits.short >= if is_single_task { SHORT_WAITS } else { MOST_QUEUED } {
+                run.accuse(clients, entry, sentence!("the last {} without a wait", run.waits.short), judgement);
             }
             if run.senders.len() > 2 * SHORT_WAITS {
-                run.senders.drain(..SHORT_WAITS);
+                run.senders.drain(1..SHORT_WAITS);
             }
         } else {
-            if let Some(run) = self.run.take().filter(|run| run.is_whole && run.waits.grow()) {
-                self.grew = true;
-                if !run.is_accused {
-                    judgement.hold();
+            if let Some(mut run) = self.run.take() {
+                if run.lead.is_some() && run.waits.grow() {
+                    self.grew = true;
+                    if !run.is_accused {
+                        judgement.hold();
+                    }
+                } else if !self.grew {
+                    run.accuse_if_unlikely(clients, judgement);
                 }
             }
             if is_refused {
-                self.run = Some(Run { senders: vec![*sender], is_whole: is_first, ..Run::default() });
+                self.run = Some(Run { senders: vec![*sender], lead, ..Run::default() });
             }
         }
         self.last = Some((*sender, last));
@@ -222,7 +262,7 @@ impl Refusals {
     /// Notes an exchange of a client with several connections. A connection that goes on for long without a wait is a failure.
     fn see_storm(&mut self, clients: &Clients<'_>, entry: &Entry<'_>, sender: &Sender, judgement: &mut Judgement) {
         let Some(carrier) = sender.carrier.filter(|carrier| carrier.others > 0) else { return };
-        if !matches!(last_of(entry), Last::Refused(dictated) if !dictated.is_positive()) {
+        if !matches!(last_of(entry), Last::Refused(told) if !told.wait.is_positive()) {
             self.storms.remove(&carrier.connection);
             return;
         }
@@ -247,11 +287,11 @@ impl Refusals {
     }
 }
 
-/// Returns true if the sender of a request is the task that received the latest response: no other connection was open, or the
-/// connection is the same and no other task had been waiting for it.
+/// Returns true if the sender of a request is the task that received the latest response: both belong to one turn, no other
+/// connection was open, or the connection is the same and no other task had been waiting for it.
 fn is_same_task(last: &Sender, sender: &Sender) -> bool {
     let waited = last.until(sender);
-    let is_alone = last.is_alone() && sender.is_alone();
+    let is_alone = last.is_alone() && sender.is_alone() || last.is_in_turn_with(sender);
     let is_unhurried = last.shares_connection(sender) && waited >= Tolerance::HANDOVER.duration();
     !waited.is_negative() && (is_alone || is_unhurried)
 }
@@ -260,27 +300,52 @@ fn last_of(entry: &Entry<'_>) -> Last {
     match entry.status() {
         // The wait that the refusal dictates is unknown.
         Some(429) if entry.exchange.known.withheld.contains(Fact::ResponseHeaders) => Last::Other,
-        Some(429) => {
-            let dictated = waiting::until(entry).map(|until| until.duration_since(entry.exchange.received_at));
-            Last::Refused(dictated.unwrap_or(SignedDuration::ZERO))
-        }
+        Some(429) => Last::Refused(Told {
+            wait: waiting::until(entry)
+                .map_or(SignedDuration::ZERO, |it| it.duration_since(entry.exchange.received_at)),
+            slack: waiting::form(entry).map_or(SignedDuration::ZERO, waiting::repeated_slack),
+        }),
         Some(200..=407 | 409..=428 | 430..=499) => Last::Final,
         _ => Last::Other,
     }
 }
 
+impl Told {
+    /// Returns true if a client that waited this long may have meant to wait as long as it was told.
+    fn is_heeded_by(self, waited: SignedDuration) -> bool {
+        self.wait.is_positive() && waited + self.slack >= self.wait
+    }
+}
+
 impl Run {
-    fn describe(&self, unlikely: Unlikely, entry: &Entry<'_>) -> Sentence {
-        let Waits { first, least, most, count, .. } = self.waits;
-        let refusals = count + 1;
+    /// Accuses the client of the waits of this run if no lawful policy produces them.
+    fn accuse_if_unlikely(&mut self, clients: &Clients<'_>, judgement: &mut Judgement) {
+        let Waits { most, .. } = self.waits;
+        let (first, least) = (self.waits.first(), self.waits.least());
+        let is_conclusive = self.lead.is_some_and(|lead| !ADAPTED.contains(&(lead / first)));
+        let Some(unlikely) = self.waits.unlikely().filter(|_| is_conclusive) else { return };
         let waits = match unlikely {
-            Unlikely::None => sentence!("the last {} without a wait", SHORT_WAITS),
             Unlikely::Even => {
                 sentence!("with waits of {} to {} s between them", format!("{least:.2}"), format!("{most:.2}"))
             }
-            Unlikely::Falling => sentence!("with no wait longer than the first of {} s", format!("{first:.2}")),
+            Unlikely::Falling => sentence!("with waits that fall from {} s", format!("{first:.2}")),
         };
-        sentence!("{} refusals in a row, {}, the last to {}", refusals, waits, described(entry))
+        // A run that ended in an earlier part was judged there.
+        if let Some(entry) = self.senders.last().and_then(|last| clients.entry_of(last)) {
+            self.accuse(clients, entry, waits, judgement);
+        }
+    }
+
+    fn accuse<'h>(&mut self, clients: &Clients<'h>, entry: &'h Entry<'h>, waits: Sentence, judgement: &mut Judgement) {
+        if std::mem::replace(&mut self.is_accused, true) {
+            return;
+        }
+        let latest: Vec<&Sender> = self.senders.iter().rev().skip(1).take(5).rev().collect();
+        judgement.fail(
+            &clients.evidence(entry, &latest),
+            "waits that grow from one refusal to the next",
+            sentence!("{} refusals in a row, {}, the last to {}", self.waits.count + 1, waits, described(entry)),
+        );
     }
 }
 

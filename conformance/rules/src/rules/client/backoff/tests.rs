@@ -3,6 +3,8 @@
 use fastrand::Rng;
 
 use super::*;
+use crate::trace::exchange::Exchange;
+use crate::trace::knowledge::Carrier;
 use crate::trace_builder::TraceBuilder;
 
 /// The waits of a client over refusals in a row, in seconds.
@@ -12,7 +14,7 @@ type Policy = (&'static str, fn(&mut Rng, usize) -> Vec<f64>);
 const CLIENTS: u32 = 100_000;
 
 /// How many times each is refused in a row, after the first.
-const WAITS: usize = 14;
+const WAITS: [usize; 3] = [14, 30, 60];
 
 fn each(count: usize, mut wait: impl FnMut(i32) -> f64) -> Vec<f64> {
     (0..i32::try_from(count).expect("a few")).map(&mut wait).collect()
@@ -74,6 +76,9 @@ const LAWFUL: &[Policy] = &[
     ("resilience4j, ofExponentialRandomBackoff(500, 2, 0.5)", |rng, n| within(rng, 0.5, exponential(0.5, 2.0, 3600.0, n))),
     ("tenacity, wait_exponential(multiplier=1, min=4, max=10)", |_, n| each(n, |at| 2_f64.powi(at).clamp(4.0, 10.0))),
     ("tenacity, wait_exponential(multiplier=0.1, min=1, max=60)", |_, n| each(n, |at| (0.1 * 2_f64.powi(at)).clamp(1.0, 60.0))),
+    ("tenacity, wait_exponential(multiplier=0.1, min=5)", |_, n| each(n, |at| (0.1 * 2_f64.powi(at)).clamp(5.0, 60.0))),
+    ("tenacity, wait_exponential(multiplier=0.05, min=4)", |_, n| each(n, |at| (0.05 * 2_f64.powi(at)).clamp(4.0, 60.0))),
+    ("full jitter over a floor of 1 s", |rng, n| full(rng, exponential(0.1, 2.0, 60.0, n)).into_iter().map(|wait| wait.max(1.0)).collect()),
     ("tenacity, wait_random_exponential(multiplier=1, max=60)", |rng, n| full(rng, exponential(1.0, 2.0, 60.0, n))),
     ("tenacity, wait_exponential_jitter()", |rng, n| each(n, |at| (2_f64.powi(at) + rng.f64()).min(60.0))),
     ("tenacity, wait_chain of 3, 3, 3, 7, 7, 9", |_, n| each(n, |at| match at { 0..=2 => 3.0, 3 | 4 => 7.0, _ => 9.0 })),
@@ -103,9 +108,13 @@ fn accused(policy: fn(&mut Rng, usize) -> Vec<f64>, count: usize) -> u32 {
     (0..CLIENTS)
         .map(|_| {
             let mut waits = Waits::default();
-            let chosen = policy(&mut rng, count);
-            // A timer and the network take a moment more.
-            let found = chosen.iter().any(|wait| waits.add(wait + between(&mut rng, 0.0002, 0.004)).is_some());
+            let mut found = false;
+            for wait in policy(&mut rng, count) {
+                // A timer and the network take a moment more.
+                waits.add(wait + between(&mut rng, 0.0002, 0.004));
+                found |= waits.short >= SHORT_WAITS;
+            }
+            found |= waits.unlikely().is_some();
             u32::from(found)
         })
         .sum()
@@ -114,16 +123,20 @@ fn accused(policy: fn(&mut Rng, usize) -> Vec<f64>, count: usize) -> u32 {
 #[test]
 fn of_a_hundred_thousand_clients_with_a_lawful_policy_at_most_one_is_accused() {
     for (name, policy) in LAWFUL {
-        let accused = accused(*policy, WAITS);
-        assert!(accused <= 1, "{name}: {accused}");
+        for waits in WAITS {
+            let accused = accused(*policy, waits);
+            assert!(accused <= 1, "{name}, {waits} waits: {accused}");
+        }
     }
 }
 
 #[test]
 fn clients_without_backoff_are_accused() {
     for ((name, policy), least) in BROKEN {
-        let share = accused(*policy, WAITS) * 100 / CLIENTS;
-        assert!(share >= *least, "{name}: {share} of 100");
+        for waits in WAITS {
+            let share = accused(*policy, waits) * 100 / CLIENTS;
+            assert!(share >= *least, "{name}, {waits} waits: {share} of 100");
+        }
     }
 }
 
@@ -147,7 +160,7 @@ fn broken(builder: TraceBuilder) -> bool {
 #[test]
 fn the_same_wait_each_time_is_no_backoff() {
     assert!(broken(refused(&[400; 5], None)));
-    assert!(broken(refused(&[3; 30], None)), "a client that sends again at once");
+    assert!(broken(refused(&[3; 50], None)), "a client that sends again at once");
     assert!(!broken(refused(&[1000, 1003, 1001, 1002], None)), "a floor below the waits makes four alike");
     assert!(
         broken(refused(&[5000; 5], Some("30"))),
@@ -159,13 +172,53 @@ fn the_same_wait_each_time_is_no_backoff() {
 fn where_the_recording_begins_with_refusals_the_client_may_have_come_to_its_cap() {
     let refused = |builder: TraceBuilder, wait| builder.wait_millis(wait).list(429, 0, 60);
     assert!(!broken((0..9).fold(TraceBuilder::new(), |builder, _| refused(builder, 30_000))));
-    assert!(broken((0..20).fold(TraceBuilder::new(), |builder, _| refused(builder, 5))));
+    assert!(broken((0..50).fold(TraceBuilder::new(), |builder, _| refused(builder, 5))));
 }
 
 #[test]
 fn waits_that_fall_are_no_backoff() {
-    let falling: Vec<i64> = (0..25).map(|at| 9000 - 300 * at).collect();
+    let falling: Vec<i64> = (0..10).map(|at| 9000 - 300 * at).collect();
     assert!(broken(refused(&falling, None)));
+    let longest_first = [[900, 300, 700, 200, 800].as_slice(); 6].concat();
+    assert!(!broken(refused(&longest_first, None)), "full jitter at its cap");
+}
+
+#[test]
+fn waits_that_begin_to_grow_late_are_backoff() {
+    let floor = [5000, 5000, 5000, 5000, 5000, 5000];
+    assert!(broken(refused(&floor, None)), "a floor that shows no growth is a constant");
+    assert!(!broken(refused(&[floor.as_slice(), &[6400, 12_800, 25_600]].concat(), None)));
+}
+
+#[test]
+fn a_client_that_adapts_its_pace_may_have_come_to_its_cap() {
+    let paced = |lead: i64, wait: i64| {
+        let admitted = TraceBuilder::new().list(200, 1, 60).wait_millis(lead);
+        broken((0..9).fold(admitted, |builder, _| builder.list(429, 0, 60).wait_millis(wait)).list(200, 9, 60))
+    };
+    assert!(!paced(450, 500), "an admitted request makes the wait a tenth shorter");
+    assert!(paced(500, 500), "a loop with the same pause after each response");
+    assert!(paced(10, 500));
+}
+
+#[test]
+fn one_task_may_use_two_connections_in_turn() {
+    let in_turn = |waits: &[i64]| {
+        let second = |exchange: &mut Exchange| exchange.known.carrier = Some(Carrier { connection: 2, others: 1 });
+        let first = TraceBuilder::new().list(200, 1, 60).wait_millis(9).list(429, 0, 60).change_last(second);
+        let first_again = |exchange: &mut Exchange| exchange.known.carrier = Some(Carrier { connection: 1, others: 1 });
+        let refused = |builder: TraceBuilder, wait: &i64| builder.wait_millis(*wait).list(429, 0, 60);
+        broken(waits.iter().fold(first, |builder, wait| refused(builder, wait).change_last(first_again)))
+    };
+    assert!(in_turn(&[300; 12]));
+    assert!(in_turn(&[3; 50]));
+    assert!(!in_turn(&[300, 600, 1200, 1200, 1200, 1200]));
+}
+
+#[test]
+fn tasks_that_back_off_together_queue_for_one_connection() {
+    let bursts = [10, 20, 40, 80].map(|wait| [vec![3; 19], vec![wait * 10]].concat()).concat();
+    assert!(!broken(refused(&bursts, None)));
 }
 
 #[test]
