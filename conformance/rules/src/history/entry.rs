@@ -50,7 +50,7 @@ impl<'t> Entry<'t> {
             Body::Ignored if exchange.request.method == "POST" && exchange.request.path == "/pets" => {
                 Operation::Create(CreateBody::Unclear)
             }
-            _ => request::operation(&exchange.request, context, names),
+            _ => request::operation(&exchange.request, exchange.status(), context, names),
         };
         if let Operation::List(query) = &mut operation {
             query.unknown |= exchange.known.withheld.contains(Fact::Query);

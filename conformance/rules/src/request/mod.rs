@@ -131,10 +131,11 @@ pub enum PetId {
     Ambiguous,
 }
 
-/// Reads the operation of a request. `names` are the names of earlier creations: a creation that repeats one of them is ambiguous.
+/// Reads the operation of a request that was answered with this status code, if it was answered. `names` are the names of earlier creations: a
+/// creation that repeats one of them is ambiguous.
 #[must_use]
-pub fn operation(request: &Request, context: &Context, names: &HashSet<String>) -> Operation {
-    if conditions::change_the_answer(request) {
+pub fn operation(request: &Request, status: Option<u16>, context: &Context, names: &HashSet<String>) -> Operation {
+    if conditions::change_the_answer(request, status) {
         return Operation::Elsewhere;
     }
     match (request.method.as_str(), request.path.as_str()) {
@@ -212,7 +213,8 @@ mod tests {
 
     #[test]
     fn one_segment_below_pets_is_an_id_and_anything_else_is_no_operation() {
-        let called = |path: &str| operation(&Request::new("GET", path), &Context::for_test(), &HashSet::new()).name();
+        let called =
+            |path: &str| operation(&Request::new("GET", path), None, &Context::for_test(), &HashSet::new()).name();
         assert_eq!(called("/pets/7"), "GET /pets/{petId}");
         for path in ["/pets/", "/pets/7/", "/pets//", "/pets/7/toys", "/pet", "/store"] {
             assert_eq!(called(path), Operation::Elsewhere.name(), "{path}");

@@ -1,11 +1,12 @@
 //! Header fields that ask for a response other than the usual one.
 //!
 //! The judge sends none of them. Clients do, and RFC 9110 allows answers to them that the specification does not describe: 304 to a
-//! conditional request, 206 to one for a range, 406 where JSON is not acceptable.
+//! conditional request, 206 to one for a range, 406 where JSON is not acceptable. `Upgrade` differs: a server that ignores it answers as
+//! usual (RFC 9110 section 7.8), so only the status code shows whether it changed the answer.
 
 use crate::trace::exchange::Request;
 
-/// Header fields whose presence alone allows another response, in lower case: those of RFC 9110 sections 10.1.1, 13.1 and 14.2, a request
+/// Header fields that allow another response, in lower case: those of RFC 9110 sections 10.1.1, 13.1 and 14.2, a request
 /// body in a content coding (8.4), and the common extensions that replace the method.
 pub(crate) const FIELDS: [&str; 12] = [
     "content-encoding",
@@ -16,20 +17,24 @@ pub(crate) const FIELDS: [&str; 12] = [
     "if-range",
     "if-unmodified-since",
     "range",
-    "upgrade",
+    UPGRADE,
     "x-http-method",
     "x-http-method-override",
     "x-method-override",
 ];
 
+const UPGRADE: &str = "upgrade";
+
 /// The header field with the media types that the client accepts, in lower case.
 pub(crate) const ACCEPT: &str = "accept";
 
-/// Whether header fields of a request allow responses that the specification does not describe.
-pub(crate) fn change_the_answer(request: &Request) -> bool {
-    request.headers.iter().any(|(name, value)| {
-        let name = name.to_ascii_lowercase();
-        FIELDS.contains(&name.as_str()) || name == ACCEPT && !accepts_json(value)
+/// Whether header fields of a request allow responses that the specification does not describe. The status code is that of the response, if
+/// there is one.
+pub(crate) fn change_the_answer(request: &Request, status: Option<u16>) -> bool {
+    request.headers.iter().any(|(name, value)| match name.to_ascii_lowercase().as_str() {
+        UPGRADE => matches!(status, None | Some(101 | 426)),
+        ACCEPT => !accepts_json(value),
+        name => FIELDS.contains(&name),
     })
 }
 
@@ -54,7 +59,8 @@ mod tests {
 
     #[test]
     fn a_request_for_another_answer_than_the_usual_is_recognised() {
-        let with = |name: &str, value: &str| change_the_answer(&Request::new("GET", "/pets").header(name, value));
+        let with =
+            |name: &str, value: &str| change_the_answer(&Request::new("GET", "/pets").header(name, value), Some(200));
         for (name, value) in [
             ("If-None-Match", "\"a\""),
             ("Range", "bytes=0-9"),
@@ -74,5 +80,13 @@ mod tests {
         ] {
             assert!(!with(name, value), "{name}: {value}");
         }
+    }
+
+    #[test]
+    fn an_upgrade_that_the_server_ignores_changes_nothing() {
+        let request = Request::new("GET", "/pets").header("Upgrade", "h2c");
+        assert!(!change_the_answer(&request, Some(200)) && !change_the_answer(&request, Some(400)));
+        assert!(change_the_answer(&request, Some(101)) && change_the_answer(&request, Some(426)));
+        assert!(change_the_answer(&request, None), "the server may have closed the connection");
     }
 }

@@ -8,7 +8,7 @@ use crate::trace::exchange::Request;
 const STATUSES: [u16; 12] = [200, 201, 204, 302, 400, 401, 404, 405, 410, 422, 500, 503];
 
 fn read(request: &Request) -> Operation {
-    operation(request, &Context::for_test(), &HashSet::new())
+    operation(request, None, &Context::for_test(), &HashSet::new())
 }
 
 fn expected(request: &Request, credential: Credential) -> Expectation {
