@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use percent_encoding::percent_decode_str;
+
 use super::knowing::{Key, Sender};
 use super::{Clients, Memory, described};
 use crate::request::{Operation, PetId};
@@ -17,6 +19,8 @@ const MAX_IDS: usize = 100_000;
 /// The largest number that may be an identifier from elsewhere, such as the 999 of a test for animals that do not exist. Such a
 /// number counts only if it is left of an identifier that a creation returned, or if several of them were requested.
 const SMALL: u64 = u16::MAX as u64;
+
+const ROUNDED: &str = "rounded to a double";
 
 /// The largest number that tests for animals that do not exist ask for even after a creation.
 const TINY: u64 = 3;
@@ -35,6 +39,8 @@ struct Shown {
     doubles: HashMap<u64, Altered>,
     /// The identifiers whose small altered form was requested.
     small: BTreeSet<i64>,
+    /// The ways of losing digits that the client does not have: it asked for an identifier that would have lost digits so.
+    kept: HashSet<&'static str>,
 }
 
 /// An identifier, and the way in which a client loses digits of it.
@@ -51,11 +57,9 @@ fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgeme
         let shown = memory.identifiers.0.entry(sender.key).or_default();
         if let Operation::Get(id) = entry.operation {
             let text = entry.exchange.request.path.strip_prefix("/pets/").unwrap_or_default();
-            match shown.taken_for(id, text) {
-                // A client that asks for an id which a double or 32 bits cannot hold has kept it.
-                None if matches!(id, PetId::Int64(id) if shown.ids.contains(&id) && !alterations(id).is_empty()) => {
-                    judgement.hold();
-                }
+            let text = percent_decode_str(text).decode_utf8_lossy();
+            match shown.taken_for(id, &text) {
+                None if shown.keeps(id) => judgement.hold(),
                 // An animal that exists may be known from elsewhere.
                 Some(altered)
                     if matches!(entry.status(), Some(400 | 404 | 422))
@@ -65,7 +69,7 @@ fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgeme
                     judgement.fail(
                         &clients.evidence(entry, &[&altered.source]),
                         sentence!("the id {} as it was received", altered.id),
-                        sentence!("GET /pets/{}: the same id {}; {}", text.to_owned(), altered.how, described(entry)),
+                        sentence!("GET /pets/{}: the same id {}; {}", text.into_owned(), altered.how, described(entry)),
                     );
                 }
                 _ => {}
@@ -91,6 +95,18 @@ impl Shown {
         self.doubles.entry(double(id).to_bits()).or_insert(Altered { id, how, source: *source, is_created });
     }
 
+    /// Returns true if a client asks for a known identifier that a double or 32 bits cannot hold, so that it kept the digits.
+    fn keeps(&mut self, id: PetId) -> bool {
+        let PetId::Int64(id) = id else { return false };
+        let lost: Vec<&'static str> = match self.ids.contains(&id) {
+            true => alterations(id).into_iter().map(|(_, how)| how).collect(),
+            false => Vec::new(),
+        };
+        let is_kept = !lost.is_empty();
+        self.kept.extend(lost);
+        is_kept
+    }
+
     /// The known identifier that a client asked for with lost digits, if the requested one is not known itself.
     fn taken_for(&self, id: PetId, text: &str) -> Option<Altered> {
         match id {
@@ -108,6 +124,9 @@ impl Shown {
 
     /// Returns true if the request shows that digits were lost, rather than an identifier from elsewhere.
     fn shows_lost_digits(&mut self, asked: PetId, altered: &Altered) -> bool {
+        if self.kept.contains(altered.how) {
+            return false;
+        }
         let number = match asked {
             PetId::Int64(id) => id.unsigned_abs(),
             _ => altered.id.unsigned_abs(),
@@ -136,7 +155,7 @@ fn alterations(id: i64) -> Vec<(i64, &'static str)> {
     let cut = [i64::from(id as i32), i64::from(id as u32), i64::from(exact as i32), i64::from(exact as u32)];
     let printed = [format!("{rounded:e}"), format!("{rounded:.16e}")];
     let printed = printed.iter().filter_map(|text| in_full(text));
-    let rounded = std::iter::once(exact).chain(printed).map(|id| (id, "rounded to a double"));
+    let rounded = std::iter::once(exact).chain(printed).map(|id| (id, ROUNDED));
     let cut = cut.map(|id| (id, "cut to 32 bits"));
     rounded.chain(cut).filter(|(altered, _)| *altered != id).collect()
 }
@@ -181,6 +200,7 @@ mod tests {
             (1_234_567_890_123_456_789, "1234567890123456800"),
             (1_234_567_890_123_456_789, "1234567890123456768"),
             (1_234_567_890_123_456_789, "1.2345678901234568e+18"),
+            (1_234_567_890_123_456_789, "1.2345678901234568e%2B18"),
             (-1_234_567_890_123_456_789, "-1234567890123456800"),
             (70_001, "70001.0"),
         ] {
@@ -188,6 +208,15 @@ mod tests {
         }
         assert_eq!(fetched(BIG, "9007199254740993"), [""; 0]);
         assert_eq!(TraceBuilder::new().create(BIG).get(BIG, Some("sold")).client_judged("client.exact-ids"), 1);
+    }
+
+    #[test]
+    fn a_client_that_kept_an_id_exactly_asks_for_its_neighbour_in_a_test() {
+        let kept = TraceBuilder::new().create(BIG).get(BIG, Some("sold")).wait_millis(1);
+        assert_eq!(asked(kept, &(BIG - 1).to_string()).client_broken(), [""; 0]);
+        let long = (1 << 32) + 76;
+        let kept_in_a_double = TraceBuilder::new().create(BIG).create(long).get(long, Some("sold")).wait_millis(1);
+        assert_eq!(asked(kept_in_a_double, &(BIG - 1).to_string()).client_broken(), ["client.exact-ids"]);
     }
 
     #[test]
