@@ -4,7 +4,8 @@
 //! so. Requests are compared by their defect: a body without `categoryId` lacks it whatever else it has. If all else is equal, the
 //! second request is a failure; if other values differ, as in the cases of a test, the fourth is.
 //!
-//! A test suite that runs again is a new beginning, which shows in a pause or in the same requests once more.
+//! A test suite that runs again is a new beginning. It shows in a pause, in a new connection after the end of one that carried several
+//! requests, or in the same requests once more.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -39,8 +40,12 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(10);
 /// The number of requests before two like ones that are compared.
 const SEQUENCE: usize = 8;
 
-/// The least number of different requests that make a sequence.
+/// The least number of different requests that make a sequence. Two are enough if they are the first ones of a session: the same beginning
+/// is a beginning.
 const LEAST_SEQUENCE: usize = 3;
+
+/// The least number of punctuation marks that show the format of a body that is not JSON.
+const LEAST_MARKS: usize = 3;
 
 /// The largest number of defects that are remembered for each key.
 const MAX_DEFECTS: usize = 10_000;
@@ -56,6 +61,8 @@ pub(super) struct Refused {
 #[derive(Clone, Debug, Default)]
 struct Session {
     latest: Option<Timestamp>,
+    /// The present connection, and the number of requests that it carried.
+    connection: (u64, usize),
     /// The kinds of the latest requests.
     kinds: VecDeque<u64>,
     defects: HashMap<u64, Defect>,
@@ -100,16 +107,24 @@ fn learns(
                 session.refuse(hash(text), hash_of(&entry.exchange.request), sender);
             }
         }
-        session.note(hash(&(&entry.exchange.request.method, entry.operation.name(), defect)));
+        let defects = (body_defect(entry), query_defect(entry));
+        session.note(hash(&(&entry.exchange.request.method, entry.operation.name(), defects)));
     }
 }
 
 impl Session {
     /// Forgets all requests if the client begins anew.
     fn begin(&mut self, sender: &Sender) {
-        if self.latest.is_some_and(|latest| sender.sent_at.duration_since(latest) >= PAUSE) {
+        let (connection, carried) = self.connection;
+        let carrier = sender.carrier.filter(|carrier| carrier.connection != connection);
+        let is_reconnected = carrier.is_some_and(|carrier| carrier.others == 0 && carried > 1);
+        if is_reconnected || self.latest.is_some_and(|latest| sender.sent_at.duration_since(latest) >= PAUSE) {
             *self = Session::default();
         }
+        self.connection = match carrier {
+            Some(carrier) => (carrier.connection, 1),
+            None => (connection, carried + 1),
+        };
         self.latest = self.latest.max(Some(sender.received_at));
     }
 
@@ -127,7 +142,9 @@ impl Session {
         let mut different = before.to_vec();
         different.sort_unstable();
         different.dedup();
-        different.len() >= LEAST_SEQUENCE && self.kinds.iter().rev().take(before.len()).eq(before.iter().rev())
+        let is_beginning = before.len() + 1 == LEAST_SEQUENCE;
+        different.len() + usize::from(is_beginning) >= LEAST_SEQUENCE
+            && self.kinds.iter().rev().take(before.len()).eq(before.iter().rev())
     }
 
     fn refuse(&mut self, defect: u64, request: u64, sender: &Sender) {
@@ -160,7 +177,12 @@ fn body_defect(entry: &Entry<'_>) -> Option<String> {
     match &entry.operation {
         Operation::Create(CreateBody::Malformed) => {
             let text = body.map_or_else(String::new, |body| String::from_utf8_lossy(&body.bytes).into_owned());
-            Some(format!("{:?}, which is not JSON", cut(&text)))
+            // Bodies that differ only in words and numbers have one defect: they are written in another format.
+            let marks: String = text.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).collect();
+            Some(match marks.len() {
+                LEAST_MARKS.. => format!("a body in another format than JSON, with the marks {}", cut(&marks)),
+                _ => format!("{:?}, which is not JSON", cut(&text)),
+            })
         }
         // Only a 415 shows that the server does not accept this media type.
         Operation::Create(CreateBody::OtherMedia) if entry.status() == Some(415) => {
@@ -234,14 +256,14 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// A hash of the method, path, query and body of a request, which does not depend on the order of parameters and members or on
+/// A hash of the method, path, query, media type and body of a request, which does not depend on the order of parameters and members or on
 /// white space.
 fn hash_of(request: &Request) -> u64 {
     let mut pairs: Vec<&str> = request.query.as_deref().unwrap_or("").split('&').collect();
     pairs.sort_unstable();
     let body = request.body.as_ref().map(|body| match Json::parse_foreign(&body.bytes) {
-        Ok(json) => canonical(&json).into_bytes(),
-        Err(_) => body.bytes.clone(),
+        Ok(json) => (&body.content_type, canonical(&json).into_bytes()),
+        Err(_) => (&body.content_type, body.bytes.clone()),
     });
     hash(&(&request.method, &request.path, pairs, body))
 }
@@ -263,6 +285,8 @@ fn canonical(json: &Json) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::exchange::Exchange;
+    use crate::trace::knowledge::Carrier;
     use crate::trace_builder::TraceBuilder;
 
     fn post(builder: TraceBuilder, body: &str, status: u16) -> TraceBuilder {
@@ -340,7 +364,32 @@ mod tests {
         };
         assert_eq!(suite(suite(TraceBuilder::new())).client_broken(), [""; 0], "the same sequence");
         assert_eq!(post(suite(TraceBuilder::new()).wait(60), r#"{"name":1}"#, 400).client_broken(), [""; 0], "a pause");
+        let short = |builder: TraceBuilder| {
+            let builder = list(builder.create(7), "limit=5", 200);
+            list(post(post(builder, r#"{"name":1}"#, 400), "[]", 400), "limit=500", 400)
+        };
+        assert_eq!(short(short(short(TraceBuilder::new()))).client_broken(), [""; 0], "from the beginning");
         let job = |builder: TraceBuilder| post(list(builder, "limit=5", 200), r#"{"name":1}"#, 400);
         assert_eq!(job(job(TraceBuilder::new())).client_broken(), ["client.new-pet"], "a job that does not learn");
+    }
+
+    #[test]
+    fn a_new_connection_after_the_end_of_another_one_is_a_new_run() {
+        let run = |builder: TraceBuilder, connection: u64, bodies: &[&str]| {
+            let on = |exchange: &mut Exchange| exchange.known.carrier = Some(Carrier { connection, others: 0 });
+            bodies.iter().fold(builder, |builder, body| post(builder, body, 400).change_last(on).wait(2))
+        };
+        let (one, other) = (r#"{"name":1}"#, r#"{"name":2}"#);
+        assert_eq!(run(run(TraceBuilder::new(), 1, &[one, other]), 2, &[other, one]).client_broken(), [""; 0]);
+        assert_eq!(run(TraceBuilder::new(), 1, &[one, other, one]).client_broken(), ["client.new-pet"]);
+        let each_on_its_own = run(run(TraceBuilder::new(), 1, &[one]), 2, &[one]);
+        assert_eq!(each_on_its_own.client_broken(), ["client.new-pet"]);
+    }
+
+    #[test]
+    fn bodies_in_another_format_have_one_defect() {
+        let rows: Vec<String> = (1..=5).map(|row| format!("name=Rex {row}&categoryId={row}")).collect();
+        assert_eq!(sent(&rows.iter().map(String::as_str).collect::<Vec<_>>()), ["client.new-pet"]);
+        assert_eq!(sent(&["a", "{", "nope", "name", "]", "Rex 7"]), [""; 0], "the cases of a test");
     }
 }
