@@ -18,6 +18,9 @@ macro_rules! behaviour {
     };
 }
 
+/// The time between two jobs of a single task. Without it, their requests might be in the queue of a pool.
+const BETWEEN_JOBS: Duration = Duration::from_millis(60);
+
 pub(super) const LAWFUL: &[(&str, Behaviour)] = &[
     (
         "one task waits as it is told",
@@ -133,16 +136,18 @@ pub(super) const EARLY: &[(&str, Behaviour)] = &[
             let sender = Sender::new(&url, true);
             for _ in 0..LIMIT + 4 {
                 retried(&sender, 6, |_, _| Duration::ZERO).await;
+                sleep(BETWEEN_JOBS).await;
             }
         }),
     ),
-    ("tries once more at once", behaviour!(|url| on_one_connection(&url, 1).await)),
+    ("tries once more at once", behaviour!(|url| on_one_connection(&url, BETWEEN_JOBS, 1).await)),
     (
         "tries again at once on new connections",
         behaviour!(|url| {
             let sender = Sender::new(&url, false);
             for _ in 0..LIMIT + 4 {
                 retried(&sender, 6, |_, _| Duration::ZERO).await;
+                sleep(BETWEEN_JOBS).await;
             }
         }),
     ),
@@ -152,6 +157,7 @@ pub(super) const EARLY: &[(&str, Behaviour)] = &[
             let sender = Sender::new(&url, true);
             for _ in 0..2 * LIMIT {
                 sender.list().await;
+                sleep(BETWEEN_JOBS).await;
             }
         }),
     ),
@@ -161,6 +167,7 @@ pub(super) const EARLY: &[(&str, Behaviour)] = &[
             let sender = Sender::new(&url, true);
             for _ in 0..LIMIT + 2 {
                 retried(&sender, 6, |told, _| told / 1000).await;
+                sleep(BETWEEN_JOBS).await;
             }
         }),
     ),

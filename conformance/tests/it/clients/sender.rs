@@ -152,8 +152,8 @@ pub(super) async fn raw(sender: &Sender, method: &str, path: &str, with_key: boo
     request.send().await.expect("an answer").bytes().await.expect("a body");
 }
 
-/// Sends requests one after the other on a single connection, until one is refused, and so many more at once.
-pub(super) async fn on_one_connection(base_url: &str, more: usize) {
+/// Sends requests on a single connection with this pause between them, until one is refused, and so many more at once.
+pub(super) async fn on_one_connection(base_url: &str, pause: Duration, more: usize) {
     let authority = base_url.trim_start_matches("http://").trim_end_matches("/v1");
     let mut stream = TcpStream::connect(authority).await.expect("the proxy");
     let request = format!("GET /v1/pets?limit=1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {KEY}\r\n\r\n");
@@ -168,5 +168,8 @@ pub(super) async fn on_one_connection(base_url: &str, more: usize) {
             answer.push_str(std::str::from_utf8(&piece[..length]).expect("text"));
         }
         refused += usize::from(answer.starts_with("HTTP/1.1 429"));
+        if refused == 0 {
+            sleep(pause).await;
+        }
     }
 }

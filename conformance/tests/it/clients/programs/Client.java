@@ -51,6 +51,8 @@ public class Client {
             return;
         }
         for (int job = 0; job < 24; job++) {
+            // The pause shows a single task.
+            Thread.sleep(60);
             for (int attempt = 0; attempt < 5; attempt++) {
                 long refused = ask();
                 if (refused < 0) break;

@@ -58,9 +58,10 @@ func backoff(_ string, attempt int) time.Duration { return 300 * time.Millisecon
 // soon makes many requests last for longer than other connections have to learn of a refusal.
 func soon(string, int) time.Duration { return 40 * time.Millisecond }
 
-// jobs are done one after the other, each tried again after a wait.
+// jobs are done one after the other, each tried again after a wait. The pauses between them show a single task.
 func jobs(client *http.Client, wait func(string, int) time.Duration, count, tries int) {
 	for job := 0; job < count; job++ {
+		time.Sleep(60 * time.Millisecond)
 		for attempt := 0; attempt < tries; attempt++ {
 			refused, value := ask(client)
 			if !refused {

@@ -17,6 +17,8 @@ const ask = async () => {
 
 const jobs = async (wait, count = 24, tries = 5) => {
   for (let job = 0; job < count; job++) {
+    // The pause shows a single task.
+    await sleep(60);
     for (let attempt = 0; attempt < tries; attempt++) {
       const refused = await ask();
       if (refused === null) break;

@@ -113,9 +113,10 @@ async def tasks(count, each, heeds):
 
 
 def jobs(wait, tries=5, count=24):
-    """Jobs one after the other, each tried again after a wait."""
+    """Jobs one after the other, each tried again after a wait. The pauses between them show a single task."""
     ask = opened()
     for _ in range(count):
+        time.sleep(0.06)
         for _ in range(tries):
             status, retry_after = ask()
             if status != 429:

@@ -13,5 +13,7 @@ while [ "$job" -lt 45 ]; do
         esac
         if [ "$told" -gt 0 ]; then sleep "$told"; fi
     fi
+    # The pause shows a single task.
+    sleep 0.06
     job=$((job + 1))
 done
