@@ -38,6 +38,9 @@ const MOST_IN_PARTS: usize = 256;
 /// The header field with the name of the client program, in lower case: findings show it.
 const USER_AGENT: &str = "user-agent";
 
+/// The header field with the target of the request that led to this one, in lower case.
+const REFERER: &str = "referer";
+
 /// The replacement of a value that no rule needs.
 const OMITTED: &str = "omitted";
 
@@ -287,10 +290,10 @@ pub fn is_needed(name: &str) -> bool {
 }
 
 /// Returns true if a header field of a request is read: it is needed for judging, or it carries a secret that other texts may contain as
-/// well. The name is given in lower case.
+/// well, or the target of another request that may have one. The name is given in lower case.
 #[must_use]
 pub fn is_read(name: &str) -> bool {
-    is_needed(name) || is_credential(name)
+    is_needed(name) || is_credential(name) || name == REFERER
 }
 
 #[cfg(test)]
@@ -413,6 +416,14 @@ mod tests {
         assert_eq!(request.authorization.as_deref(), Some("Bearer key-1-ab12"));
         assert_eq!(request.query.as_deref(), Some("limit=5&token=omitted&key=key-1-ab12&x"));
         assert_eq!(request.headers, [("x-api-key".to_owned(), "omitted".to_owned())]);
+    }
+
+    #[test]
+    fn a_key_in_the_name_of_the_client_is_replaced() {
+        let request = list().authorization("Bearer sk-secret-1").header("user-agent", "shop/1 (sk-secret-1)");
+        let exchange = sampled(vec![(request, 200)]).exchanges.remove(0);
+        assert_eq!(exchange.request.headers, [("user-agent".to_owned(), "shop/1 (key-1-ab12)".to_owned())]);
+        assert_eq!(exchange.known.misplaced_key, Some(KeyPlace::Field));
     }
 
     #[test]
