@@ -19,7 +19,7 @@ use crate::tolerance::Tolerance;
 use crate::trace::knowledge::Carrier;
 
 /// The largest number of requests with a key that may have been in a queue when a response came.
-pub(super) const MOST_QUEUED: usize = 40;
+const MOST_QUEUED: u64 = 40;
 
 /// The least number of requests in a row, each sent after a pause in which no request was under way, that show a single task. If this task
 /// is refused and the same request follows, it knew of the refusal.
@@ -194,7 +194,7 @@ impl Sender {
     /// Returns true if a later request was sent by a task that knew the response to this request, rather than waiting in a queue since.
     pub(super) fn is_disregarded_by(&self, later: &Sender) -> bool {
         let is_one_task = self.is_of_single_task() && self.request == later.request;
-        let may_be_queued = later.busy_since <= self.received_at && later.count - self.count <= MOST_QUEUED as u64;
+        let may_be_queued = later.busy_since <= self.received_at && later.count - self.count <= MOST_QUEUED;
         (is_one_task || !may_be_queued) && self.reaches(later, is_one_task)
     }
 

@@ -11,12 +11,12 @@
 //! The last two show when the refusals end: with a floor, the waits begin to grow late. The table of policies in the tests says how often
 //! each is accused. If a client waits as long as `Retry-After` says, the rest of the wait is its own choice, and constant for many clients.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
-use super::knowing::{Key, MOST_QUEUED, Sender};
+use super::knowing::{Key, Sender};
 use super::{Clients, Memory, described, waiting};
 use crate::history::Entry;
 use crate::rules::{Judgement, Rule};
@@ -27,8 +27,12 @@ use crate::trace::knowledge::Fact;
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.backoff", backoff)];
 
 /// The number of waits in a row below [`Tolerance::SHORTEST_WAIT`] that is a failure of a single task. With full jitter, a base of 50 ms and
-/// a factor of 1.2, one run in a million has as many. Several tasks may send as many requests that were in a queue ([`MOST_QUEUED`]).
+/// a factor of 1.2, one run in a million has as many.
 const SHORT_WAITS: usize = 13;
+
+/// The number of waits in a row below [`Tolerance::SHORTEST_WAIT`] that is a failure of several tasks. Twenty tasks that back off over one
+/// connection send as many as seventy requests before the pauses between them grow.
+const SHORT_WAITS_OF_TASKS: usize = 100;
 
 /// The number of waits, each of them shorter than the one before, that is a failure. One order in 9! is this one.
 const FALLING_WAITS: usize = 9;
@@ -53,6 +57,9 @@ const UNLIKELY: f64 = 1e-5;
 /// number of tasks that back off sends so many requests.
 const STORM: (usize, SignedDuration) = (200, SignedDuration::from_secs(2));
 
+/// The number of connections of a key whose refusals are remembered.
+const MOST_CONNECTIONS: usize = 1_000;
+
 /// The waits of clients over the refusals of each key.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Backoff(HashMap<Key, Refusals>);
@@ -60,15 +67,40 @@ pub(super) struct Backoff(HashMap<Key, Refusals>);
 /// The latest refusals of a key.
 #[derive(Clone, Debug, Default)]
 struct Refusals {
+    /// The requests with the key, whatever their connections are.
+    all: Track,
+    /// The requests on each connection of a client that has several open.
+    of_connections: BTreeMap<u64, Track>,
+    /// The time at which the first refusal was received.
+    first: Option<Timestamp>,
+    /// Whether the waits of an earlier run grew: then the client backs off.
+    grew: bool,
+    /// Whether a run was accused. The runs of connections, which are parts of the whole, are not accused as well.
+    is_accused: bool,
+    /// The number of refusals in a row after which the client waited as `Retry-After` says.
+    obeyed: usize,
+    storms: HashMap<u64, Storm>,
+}
+
+/// Requests that may come from one task.
+#[derive(Clone, Debug, Default)]
+struct Track {
     /// The latest exchange and what it means for the next request; none before the first.
     last: Option<(Sender, Last)>,
     /// The present run of refusals.
     run: Option<Run>,
-    /// Whether the waits of an earlier run grew: then the client backs off.
-    grew: bool,
-    /// The number of refusals in a row after which the client waited as `Retry-After` says.
-    obeyed: usize,
-    storms: HashMap<u64, Storm>,
+}
+
+/// The time between the latest exchange of a task and its next request, in seconds.
+#[derive(Clone, Copy, Debug)]
+enum Time {
+    /// After a response after which the client does not send the request again.
+    Lead(f64),
+    /// After a refusal, if the client waited as long as it was told: only a part of the wait is its own choice.
+    Heeded,
+    /// After a refusal.
+    Chosen(f64),
+    Unknown,
 }
 
 /// The meaning of an exchange for the next request of the client.
@@ -194,12 +226,8 @@ fn backoff(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgement
         refusals.see(clients, entry, sender, judgement);
         seen.insert(key);
     }
-    // A client may have given up, or the recording may end.
     for key in seen {
-        let refusals = memory.backoff.0.entry(key).or_default();
-        if let Some(run) = refusals.run.as_mut().filter(|_| !refusals.grew) {
-            run.accuse_if_unlikely(clients, judgement);
-        }
+        memory.backoff.0.entry(key).or_default().pause(clients, judgement);
     }
     if judgement.judged == 0 {
         let unseen = "no client received six 429 responses in a row to requests that it sent one after the other, with waits that it \
@@ -210,53 +238,86 @@ fn backoff(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgement
 
 impl Refusals {
     fn see<'h>(&mut self, clients: &Clients<'h>, entry: &'h Entry<'h>, sender: &Sender, judgement: &mut Judgement) {
-        let is_refused = entry.status() == Some(429);
         self.see_storm(clients, entry, sender, judgement);
-        let (lead, waited) = match &self.last {
-            Some((last, before)) if is_same_task(last, sender) => {
-                let waited = sender.sent_at.duration_since(last.received_at);
-                match before {
-                    Last::Final => (Some(waited.as_secs_f64()), None),
-                    // If the client waits as long as it is told, only a part of the wait is its own choice.
-                    Last::Refused(told) if told.is_heeded_by(waited) => (None, None),
-                    Last::Refused(_) => (None, Some(waited.as_secs_f64())),
-                    Last::Other => (None, None),
-                }
-            }
-            _ => (None, None),
+        let time = self.all.time_before(sender, is_same_task);
+        self.obeyed = match time {
+            Time::Heeded if entry.status() == Some(429) => self.obeyed + 1,
+            _ => 0,
         };
-        let is_told = matches!(&self.last, Some((_, Last::Refused(told))) if told.wait.is_positive());
-        self.obeyed = if is_refused && is_told && waited.is_none() { self.obeyed + 1 } else { 0 };
         if self.obeyed == 2 {
             judgement.hold();
         }
-        let last = last_of(entry);
-        if let (Some(waited), Some(run)) = (waited.filter(|_| is_refused), &mut self.run) {
-            run.senders.push(*sender);
-            run.waits.add(waited);
+        if let Some(mut run) = self.all.add(entry, sender, time) {
+            self.end(&mut run, clients, judgement);
+        }
+        if let Some(run) = &mut self.all.run {
             let is_single_task = run.senders.first().is_some_and(Sender::is_of_single_task);
-            if run.waits.short >= if is_single_task { SHORT_WAITS } else { MOST_QUEUED } {
+            if run.waits.short >= if is_single_task { SHORT_WAITS } else { SHORT_WAITS_OF_TASKS } {
                 run.accuse(clients, entry, sentence!("the last {} without a wait", run.waits.short), judgement);
             }
-            if run.senders.len() > 2 * SHORT_WAITS {
-                run.senders.drain(1..SHORT_WAITS);
+        }
+        self.see_connection(clients, entry, sender, judgement);
+    }
+
+    /// Notes an exchange on one of several connections. Each may be that of a task. A pool gives it to other tasks as well, which have other
+    /// waits, so that the waits on a connection are alike only if those of all tasks are.
+    fn see_connection<'h>(
+        &mut self,
+        clients: &Clients<'h>,
+        entry: &'h Entry<'h>,
+        sender: &Sender,
+        judgement: &mut Judgement,
+    ) {
+        if entry.status() == Some(429) {
+            self.first.get_or_insert(sender.received_at);
+        }
+        // Tasks that were refused before may have come to their caps.
+        let slack = Tolerance::CLIENT_SLACK.duration();
+        let is_first_round = self.first.is_none_or(|first| sender.sent_at <= first + slack);
+        let Some(carrier) = sender.carrier.filter(|carrier| carrier.others > 0) else { return };
+        if self.of_connections.len() >= MOST_CONNECTIONS {
+            self.of_connections.clear();
+        }
+        let track = self.of_connections.entry(carrier.connection).or_default();
+        let time = match track.time_before(sender, |last, sender| !last.until(sender).is_negative()) {
+            Time::Lead(_) if !is_first_round => Time::Unknown,
+            // Another task may have taken the connection.
+            Time::Chosen(wait) if wait < Tolerance::HANDOVER.duration().as_secs_f64() => Time::Unknown,
+            time => time,
+        };
+        if let Some(mut run) = track.add(entry, sender, time).filter(|_| !self.is_accused) {
+            self.end(&mut run, clients, judgement);
+        }
+    }
+
+    /// Judges a run of refusals that has ended.
+    fn end(&mut self, run: &mut Run, clients: &Clients<'_>, judgement: &mut Judgement) {
+        if run.lead.is_some() && run.waits.grow() {
+            self.grew = true;
+            if !run.is_accused {
+                judgement.hold();
             }
-        } else {
-            if let Some(mut run) = self.run.take() {
-                if run.lead.is_some() && run.waits.grow() {
-                    self.grew = true;
-                    if !run.is_accused {
-                        judgement.hold();
-                    }
-                } else if !self.grew {
-                    run.accuse_if_unlikely(clients, judgement);
-                }
-            }
-            if is_refused {
-                self.run = Some(Run { senders: vec![*sender], lead, ..Run::default() });
+        } else if !self.grew {
+            run.accuse_if_unlikely(clients, judgement);
+            self.is_accused |= run.is_accused;
+        }
+    }
+
+    /// Judges the runs that may have ended with a part of a recording: a client may have given up.
+    fn pause(&mut self, clients: &Clients<'_>, judgement: &mut Judgement) {
+        if self.grew {
+            return;
+        }
+        if let Some(run) = &mut self.all.run {
+            run.accuse_if_unlikely(clients, judgement);
+            self.is_accused |= run.is_accused;
+        }
+        for run in self.of_connections.values_mut().filter_map(|track| track.run.as_mut()) {
+            if !self.is_accused {
+                run.accuse_if_unlikely(clients, judgement);
+                self.is_accused = run.is_accused;
             }
         }
-        self.last = Some((*sender, last));
     }
 
     /// Notes an exchange of a client with several connections. A connection that goes on for long without a wait is a failure.
@@ -314,6 +375,38 @@ impl Told {
     /// Returns true if a client that waited this long may have meant to wait as long as it was told.
     fn is_heeded_by(self, waited: SignedDuration) -> bool {
         self.wait.is_positive() && waited + self.slack >= self.wait
+    }
+}
+
+impl Track {
+    fn time_before(&self, sender: &Sender, is_same_task: fn(&Sender, &Sender) -> bool) -> Time {
+        let Some((last, meaning)) = self.last.as_ref().filter(|(last, _)| is_same_task(last, sender)) else {
+            return Time::Unknown;
+        };
+        let waited = sender.sent_at.duration_since(last.received_at);
+        match meaning {
+            Last::Final => Time::Lead(waited.as_secs_f64()),
+            Last::Refused(told) if told.is_heeded_by(waited) => Time::Heeded,
+            Last::Refused(_) => Time::Chosen(waited.as_secs_f64()),
+            Last::Other => Time::Unknown,
+        }
+    }
+
+    /// Adds an exchange after this time. Returns the run of refusals that has ended before it, if any.
+    fn add(&mut self, entry: &Entry<'_>, sender: &Sender, time: Time) -> Option<Run> {
+        let is_refused = entry.status() == Some(429);
+        self.last = Some((*sender, last_of(entry)));
+        if let (true, Time::Chosen(wait), Some(run)) = (is_refused, time, &mut self.run) {
+            run.waits.add(wait);
+            run.senders.push(*sender);
+            if run.senders.len() > 2 * SHORT_WAITS {
+                run.senders.drain(1..SHORT_WAITS);
+            }
+            return None;
+        }
+        let lead = if let Time::Lead(lead) = time { Some(lead) } else { None };
+        let begun = is_refused.then(|| Run { senders: vec![*sender], lead, ..Run::default() });
+        std::mem::replace(&mut self.run, begun)
     }
 }
 

@@ -160,7 +160,7 @@ fn broken(builder: TraceBuilder) -> bool {
 #[test]
 fn the_same_wait_each_time_is_no_backoff() {
     assert!(broken(refused(&[400; 5], None)));
-    assert!(broken(refused(&[3; 50], None)), "a client that sends again at once");
+    assert!(broken(refused(&[3; 120], None)), "a client that sends again at once");
     assert!(!broken(refused(&[1000, 1003, 1001, 1002], None)), "a floor below the waits makes four alike");
     assert!(
         broken(refused(&[5000; 5], Some("30"))),
@@ -172,7 +172,7 @@ fn the_same_wait_each_time_is_no_backoff() {
 fn where_the_recording_begins_with_refusals_the_client_may_have_come_to_its_cap() {
     let refused = |builder: TraceBuilder, wait| builder.wait_millis(wait).list(429, 0, 60);
     assert!(!broken((0..9).fold(TraceBuilder::new(), |builder, _| refused(builder, 30_000))));
-    assert!(broken((0..50).fold(TraceBuilder::new(), |builder, _| refused(builder, 5))));
+    assert!(broken((0..120).fold(TraceBuilder::new(), |builder, _| refused(builder, 5))));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn one_task_may_use_two_connections_in_turn() {
         broken(waits.iter().fold(first, |builder, wait| refused(builder, wait).change_last(first_again)))
     };
     assert!(in_turn(&[300; 12]));
-    assert!(in_turn(&[3; 50]));
+    assert!(in_turn(&[3; 120]));
     assert!(!in_turn(&[300, 600, 1200, 1200, 1200, 1200]));
 }
 
@@ -219,6 +219,11 @@ fn one_task_may_use_two_connections_in_turn() {
 fn tasks_that_back_off_together_queue_for_one_connection() {
     let bursts = [10, 20, 40, 80].map(|wait| [vec![3; 19], vec![wait * 10]].concat()).concat();
     assert!(!broken(refused(&bursts, None)));
+    let jitter = [vec![3; 60], vec![300; 3]].concat();
+    assert!(!broken(refused(&jitter, None)), "the first attempts of twenty tasks with full jitter");
+    let paced = (0..6).fold(TraceBuilder::new(), |builder, _| builder.wait_millis(60).list(200, 1, 60)).wait_millis(60);
+    let single = (0..15).fold(paced, |builder, _| builder.list(429, 0, 60).wait_millis(3));
+    assert!(broken(single), "a single task has no queue");
 }
 
 #[test]
@@ -233,4 +238,29 @@ fn a_client_that_waits_for_what_is_dictated_and_a_moment_more_backs_off() {
     assert!(!broken(refused(&[5000; 9], Some("5"))));
     assert_eq!(refused(&[5000; 9], Some("5")).client_judged("client.backoff"), 1);
     assert!(!broken(refused(&[9000; 9], Some("5"))));
+}
+
+#[test]
+fn each_of_several_connections_may_be_that_of_a_task() {
+    // In each round, every connection carries a refused request; before the first one, an admitted request.
+    let rounds = |waits: &[i64]| {
+        let round = |builder: TraceBuilder, status: u16| {
+            (1..=3).fold(builder, |builder, connection| {
+                let on =
+                    move |exchange: &mut Exchange| exchange.known.carrier = Some(Carrier { connection, others: 2 });
+                builder.list(status, 0, 60).change_last(on)
+            })
+        };
+        waits
+            .iter()
+            .fold(round(round(TraceBuilder::new(), 200), 429), |builder, wait| round(builder.wait_millis(*wait), 429))
+    };
+    assert!(broken(rounds(&[400; 9])));
+    assert!(!broken(rounds(&[400, 800, 1600, 1600, 1600, 1600, 1600, 1600])));
+    let later = |builder: TraceBuilder| {
+        let on = |exchange: &mut Exchange| exchange.known.carrier = Some(Carrier { connection: 1, others: 2 });
+        let admitted = builder.wait(9).list(200, 1, 60).change_last(on);
+        (0..9).fold(admitted, |builder, _| builder.list(429, 0, 60).change_last(on).wait_millis(400))
+    };
+    assert!(!broken(later(rounds(&[400, 300, 500]))), "the connection may be that of a task at its cap");
 }
