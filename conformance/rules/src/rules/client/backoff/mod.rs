@@ -46,6 +46,9 @@ const MOST_WAITS: usize = 100;
 /// The largest difference between waits that are meant to be the same, as a part of them and in seconds.
 const ALIKE: (f64, f64) = (0.02, 0.01);
 
+/// The largest difference between waits that are alike for another reason than a cap, as a part of the longest.
+const NEARLY_CONSTANT: f64 = 0.1;
+
 /// The part of the first wait that the time before the first refusal may be if the client adapts its pace: it waits after each response, and
 /// an admitted request makes the wait a little shorter. A longer time is the same pause after each response.
 const ADAPTED: Range<f64> = 0.25..0.95;
@@ -69,7 +72,7 @@ pub(super) struct Backoff(HashMap<Key, Refusals>);
 struct Refusals {
     /// The requests with the key, whatever their connections are.
     all: Track,
-    /// The requests on each connection of a client that has several open.
+    /// The requests on each connection.
     of_connections: BTreeMap<u64, Track>,
     /// The time at which the first refusal was received.
     first: Option<Timestamp>,
@@ -196,10 +199,10 @@ impl Waits {
             return false;
         }
         let varied = self.compared.iter().filter(|wait| !are_alike(**wait, most)).count();
-        // Two waits may be alike by chance.
-        let is_capped = varied > 0 && self.compared.len() - varied > 2;
-        let others = if is_capped { varied } else { self.compared.len() - 1 };
         let spread = (most - self.least()) / most;
+        // Two waits may be alike by chance.
+        let is_capped = spread > NEARLY_CONSTANT && self.compared.len() - varied > 2;
+        let others = if is_capped { varied } else { self.compared.len() - 1 };
         (2.25 * spread).powi(i32::try_from(others).unwrap_or(i32::MAX)) < UNLIKELY
     }
 
@@ -247,8 +250,11 @@ impl Refusals {
         if self.obeyed == 2 {
             judgement.hold();
         }
-        if let Some(mut run) = self.all.add(entry, sender, time) {
-            self.end(&mut run, clients, judgement);
+        if let Some(mut run) = self.all.add(entry, sender, time)
+            && self.end(&mut run, clients, judgement)
+            && !run.is_accused
+        {
+            judgement.hold();
         }
         if let Some(run) = &mut self.all.run {
             let is_single_task = run.senders.first().is_some_and(Sender::is_of_single_task);
@@ -259,7 +265,7 @@ impl Refusals {
         self.see_connection(clients, entry, sender, judgement);
     }
 
-    /// Notes an exchange on one of several connections. Each may be that of a task. A pool gives it to other tasks as well, which have other
+    /// Notes an exchange on a connection. Each of several may be that of a task. A pool gives it to other tasks as well, which have other
     /// waits, so that the waits on a connection are alike only if those of all tasks are.
     fn see_connection<'h>(
         &mut self,
@@ -274,7 +280,7 @@ impl Refusals {
         // Tasks that were refused before may have come to their caps.
         let slack = Tolerance::CLIENT_SLACK.duration();
         let is_first_round = self.first.is_none_or(|first| sender.sent_at <= first + slack);
-        let Some(carrier) = sender.carrier.filter(|carrier| carrier.others > 0) else { return };
+        let Some(carrier) = sender.carrier else { return };
         if self.of_connections.len() >= MOST_CONNECTIONS {
             self.of_connections.clear();
         }
@@ -290,17 +296,15 @@ impl Refusals {
         }
     }
 
-    /// Judges a run of refusals that has ended.
-    fn end(&mut self, run: &mut Run, clients: &Clients<'_>, judgement: &mut Judgement) {
-        if run.lead.is_some() && run.waits.grow() {
-            self.grew = true;
-            if !run.is_accused {
-                judgement.hold();
-            }
-        } else if !self.grew {
+    /// Judges a run of refusals that has ended. Returns true if its waits grew.
+    fn end(&mut self, run: &mut Run, clients: &Clients<'_>, judgement: &mut Judgement) -> bool {
+        let grew = run.lead.is_some() && run.waits.grow();
+        self.grew |= grew;
+        if !self.grew {
             run.accuse_if_unlikely(clients, judgement);
             self.is_accused |= run.is_accused;
         }
+        grew
     }
 
     /// Judges the runs that may have ended with a part of a recording: a client may have given up.

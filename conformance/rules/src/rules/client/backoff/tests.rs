@@ -256,6 +256,7 @@ fn each_of_several_connections_may_be_that_of_a_task() {
             .fold(round(round(TraceBuilder::new(), 200), 429), |builder, wait| round(builder.wait_millis(*wait), 429))
     };
     assert!(broken(rounds(&[400; 9])));
+    assert!(broken(rounds(&[302, 307, 304, 313, 303, 305, 306, 302, 312])), "a busy machine");
     assert!(!broken(rounds(&[400, 800, 1600, 1600, 1600, 1600, 1600, 1600])));
     let later = |builder: TraceBuilder| {
         let on = |exchange: &mut Exchange| exchange.known.carrier = Some(Carrier { connection: 1, others: 2 });
