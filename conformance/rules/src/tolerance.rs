@@ -58,8 +58,8 @@ impl Tolerance {
     /// on one of its connections is known on the others after as long: requests may have been on their way out meanwhile.
     pub const CLIENT_SLACK: Tolerance = Tolerance::of_secs(1);
 
-    /// The time after which a task that received a response has told the other tasks of its client. Before, a client with several
-    /// connections may give the connection to another task.
+    /// The time after which a task that received a response has told the other tasks of its client. Before, a pool may give the
+    /// connection to another task.
     pub const HANDOVER: Tolerance = Tolerance(SignedDuration::from_millis(250));
 
     /// The shortest wait that counts as one: schedulers and networks delay requests by as much.

@@ -194,7 +194,8 @@ impl Sender {
     /// Returns true if a later request was sent by a task that knew the response to this request, rather than waiting in a queue since.
     pub(super) fn is_disregarded_by(&self, later: &Sender) -> bool {
         let is_one_task = self.is_of_single_task() && self.request == later.request;
-        let may_be_queued = later.busy_since <= self.received_at && later.count - self.count <= MOST_QUEUED;
+        let may_be_queued =
+            later.busy_since <= self.received_at && later.count.saturating_sub(self.count) <= MOST_QUEUED;
         (is_one_task || !may_be_queued) && self.reaches(later, is_one_task)
     }
 

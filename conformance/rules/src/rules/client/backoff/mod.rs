@@ -60,6 +60,9 @@ const UNLIKELY: f64 = 1e-5;
 /// number of tasks that back off sends so many requests.
 const STORM: (usize, SignedDuration) = (200, SignedDuration::from_secs(2));
 
+/// The number of exchanges from which on a part of a recording may have been cut while clients were waiting.
+const CUT: usize = 1_000;
+
 /// The number of connections of a key whose refusals are remembered.
 const MOST_CONNECTIONS: usize = 1_000;
 
@@ -251,7 +254,7 @@ impl Refusals {
             judgement.hold();
         }
         if let Some(mut run) = self.all.add(entry, sender, time)
-            && self.end(&mut run, clients, judgement)
+            && self.end(&mut run, last_of(entry), clients, judgement)
             && !run.is_accused
         {
             judgement.hold();
@@ -292,32 +295,31 @@ impl Refusals {
             time => time,
         };
         if let Some(mut run) = track.add(entry, sender, time).filter(|_| !self.is_accused) {
-            self.end(&mut run, clients, judgement);
+            self.end(&mut run, last_of(entry), clients, judgement);
         }
     }
 
-    /// Judges a run of refusals that has ended. Returns true if its waits grew.
-    fn end(&mut self, run: &mut Run, clients: &Clients<'_>, judgement: &mut Judgement) -> bool {
+    /// Judges a run of refusals that has ended with a response. Returns true if its waits grew. The client may go on with its waits after
+    /// another refusal or a failure.
+    fn end(&mut self, run: &mut Run, last: Last, clients: &Clients<'_>, judgement: &mut Judgement) -> bool {
         let grew = run.lead.is_some() && run.waits.grow();
         self.grew |= grew;
-        if !self.grew {
+        if !self.grew && last == Last::Final {
             run.accuse_if_unlikely(clients, judgement);
             self.is_accused |= run.is_accused;
         }
         grew
     }
 
-    /// Judges the runs that may have ended with a part of a recording: a client may have given up.
+    /// Judges the runs that end with a part of a recording: the client has given up, or the recording ends. A part that is so long that it may
+    /// have been cut ends no run whose next wait may not be over yet.
     fn pause(&mut self, clients: &Clients<'_>, judgement: &mut Judgement) {
-        if self.grew {
-            return;
-        }
-        if let Some(run) = &mut self.all.run {
-            run.accuse_if_unlikely(clients, judgement);
-            self.is_accused |= run.is_accused;
-        }
-        for run in self.of_connections.values_mut().filter_map(|track| track.run.as_mut()) {
-            if !self.is_accused {
+        let end =
+            clients.exchanges().last().map(|(_, last)| last.sent_at).filter(|_| clients.exchanges().count() >= CUT);
+        let tracks = std::iter::once(&mut self.all).chain(self.of_connections.values_mut());
+        for run in tracks.filter_map(|track| track.run.as_mut()) {
+            let is_over = end.is_none_or(|end| run.is_over_at(end));
+            if is_over && !self.grew && !self.is_accused {
                 run.accuse_if_unlikely(clients, judgement);
                 self.is_accused = run.is_accused;
             }
@@ -431,6 +433,12 @@ impl Run {
         if let Some(entry) = self.senders.last().and_then(|last| clients.entry_of(last)) {
             self.accuse(clients, entry, waits, judgement);
         }
+    }
+
+    /// Returns true if the client would have sent its next request long before this time.
+    fn is_over_at(&self, end: Timestamp) -> bool {
+        let passed = self.senders.last().map(|last| end.duration_since(last.received_at).as_secs_f64());
+        passed.is_some_and(|passed| passed > 3.0 * self.waits.most)
     }
 
     fn accuse<'h>(&mut self, clients: &Clients<'h>, entry: &'h Entry<'h>, waits: Sentence, judgement: &mut Judgement) {

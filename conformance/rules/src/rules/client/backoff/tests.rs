@@ -188,6 +188,22 @@ fn waits_that_begin_to_grow_late_are_backoff() {
     let floor = [5000, 5000, 5000, 5000, 5000, 5000];
     assert!(broken(refused(&floor, None)), "a floor that shows no growth is a constant");
     assert!(!broken(refused(&[floor.as_slice(), &[6400, 12_800, 25_600]].concat(), None)));
+    let failed = refused(&floor, None).wait_millis(5000).list(503, 0, 60);
+    let later = [6400, 12_800].iter().fold(failed, |builder, wait| builder.wait_millis(*wait).list(429, 0, 60));
+    assert!(!broken(later), "a failure does not end the waits");
+    let short = refused(&[&[1500; 7][..], &[200, 1500, 700]].concat(), None);
+    assert!(!broken(short), "full jitter below a cap");
+}
+
+#[test]
+fn a_part_of_a_recording_that_was_cut_ends_no_run() {
+    let admitted = || (0..1_000).fold(TraceBuilder::new(), |builder, _| builder.list(200, 1, 60));
+    let refused = |builder: TraceBuilder| {
+        (0..7).fold(builder.wait_millis(9), |builder, _| builder.list(429, 0, 60).wait_millis(5_000))
+    };
+    assert!(!broken(refused(admitted())), "its waits may begin to grow in the next part");
+    assert!(broken(refused(admitted()).wait(60).key("sk-Other").list(200, 1, 60)), "the client gave up");
+    assert!(broken(refused(TraceBuilder::new().list(200, 1, 60))));
 }
 
 #[test]
