@@ -175,10 +175,15 @@ impl Sender {
 
     /// Returns true if the connection of a later request had seen the response to this request, or its client had.
     pub(super) fn is_known_to(&self, later: &Sender) -> bool {
-        let is_in_turn = self.is_in_turn_with(later) && later.turn.1.saturating_sub(self.turn.1) >= IN_TURN;
         let is_alone = self.is_alone() && later.is_alone();
         let is_late = is_alone && self.until(later) >= Tolerance::HANDOVER.duration();
-        is_late || self.reaches(later, is_in_turn || is_alone && self.shares_connection(later))
+        is_late || self.reaches(later, self.is_seen_on_connection_of(later))
+    }
+
+    /// Returns true if the connection of a later request, the only one or one of the two of a turn, has carried the response to this request.
+    fn is_seen_on_connection_of(&self, later: &Sender) -> bool {
+        let is_in_turn = self.is_in_turn_with(later) && later.turn.1.saturating_sub(self.turn.1) >= IN_TURN;
+        is_in_turn || self.is_alone() && later.is_alone() && self.shares_connection(later)
     }
 
     /// Returns true if earlier requests with the key show that a single task sends them.
@@ -191,9 +196,11 @@ impl Sender {
         self.turn.0 == later.turn.0
     }
 
-    /// Returns true if a later request was sent by a task that knew the response to this request, rather than waiting in a queue since.
+    /// Returns true if a later request was sent by a task that knew the response to this request, rather than waiting in a queue since. A
+    /// connection that knew the response repeats the request, and a queue has further ones.
     pub(super) fn is_disregarded_by(&self, later: &Sender) -> bool {
-        let is_one_task = self.is_of_single_task() && self.request == later.request;
+        let knew = self.is_of_single_task() || self.is_seen_on_connection_of(later);
+        let is_one_task = knew && self.request == later.request;
         let may_be_queued =
             later.busy_since <= self.received_at && later.count.saturating_sub(self.count) <= MOST_QUEUED;
         (is_one_task || !may_be_queued) && self.reaches(later, is_one_task)

@@ -326,6 +326,7 @@ fn header_line(form: RetryAfter) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::trace::exchange::Request;
     use crate::trace::knowledge::Carrier;
     use crate::trace_builder::TraceBuilder;
 
@@ -343,32 +344,38 @@ mod tests {
         assert_eq!(sent_again("30", 10), ["client.retry-after-seconds"]);
         assert_eq!(sent_again("30", 30), [""; 0]);
         assert_eq!(sent_again("30", 29), [""; 0], "a second of slack");
-        assert_eq!(sent_again("30", 0), [""; 0], "the request may have been in a queue");
+        assert_eq!(sent_again("30", 0), ["client.retry-after-seconds"]);
     }
 
-    /// Requests with this pause before each in milliseconds, the first five of them admitted; then the key is refused.
-    fn after_pauses(pauses: &[i64]) -> TraceBuilder {
+    /// Requests with this pause before each in milliseconds, the first five of them admitted; then the key is refused. `limits` is the number
+    /// of different requests.
+    fn after_pauses(pauses: &[i64], limits: usize) -> TraceBuilder {
         pauses.iter().enumerate().fold(TraceBuilder::new(), |builder, (at, pause)| {
+            let list = Request::new("GET", "/pets").query(format!("limit={}", 1 + at % limits));
             let builder = builder.wait_millis(*pause);
-            if at < 5 { builder.list(200, 1, 60) } else { builder.list(429, 0, 60).retry_after("3") }
+            match at {
+                0..5 => builder.ask(list, 200, "[]".to_owned()).with_rate_limit(1, 60),
+                _ => builder.ask(list, 429, String::new()).with_rate_limit(0, 60).retry_after("3"),
+            }
         })
     }
 
     #[test]
     fn requests_in_the_queue_of_one_connection_cannot_be_taken_back() {
-        let queue = after_pauses(&[1; 40]).wait(4).list(200, 59, 60);
+        let queue = after_pauses(&[1; 40], 40).wait(4).list(200, 59, 60);
         assert_eq!(broken_by(queue), [""; 0], "forty tasks share one connection");
-        assert_eq!(broken_by(after_pauses(&[40; 40])), [""; 0], "on a slow server, for longer than a second");
+        assert_eq!(broken_by(after_pauses(&[40; 40], 40)), [""; 0], "on a slow server, for longer than a second");
         let two = |builder: TraceBuilder| {
             builder.change_each(|exchange| {
                 let connection = 1 + exchange.number as u64 % 2;
                 exchange.known.carrier = Some(Carrier { connection, others: 1 });
             })
         };
-        assert_eq!(broken_by(two(after_pauses(&[1; 40]))), [""; 0], "two connections");
+        assert_eq!(broken_by(two(after_pauses(&[1; 40], 40))), [""; 0], "two connections");
         let hammered = ["client.retry-after-seconds"];
-        assert!(broken_by(after_pauses(&[10; 80])).contains(&hammered[0]), "no queue is so long");
-        let resumed = after_pauses(&[1; 10]).wait_millis(300).list(429, 0, 60);
+        assert!(broken_by(after_pauses(&[10; 80], 80)).contains(&hammered[0]), "no queue is so long");
+        assert!(broken_by(after_pauses(&[1; 7], 1)).contains(&hammered[0]), "one request is repeated");
+        let resumed = after_pauses(&[1; 10], 10).wait_millis(300).list(429, 0, 60);
         assert_eq!(broken_by(resumed), hammered, "the queue was empty");
     }
 
@@ -389,8 +396,8 @@ mod tests {
     #[test]
     fn a_single_task_knows_of_its_refusal_at_once() {
         let again = [60, 60, 60, 60, 60, 60, 1, 1];
-        assert_eq!(broken_by(after_pauses(&again)), ["client.retry-after-seconds"]);
-        let other = after_pauses(&again[..6]).create(7);
+        assert_eq!(broken_by(after_pauses(&again, 1))[0], "client.retry-after-seconds");
+        let other = after_pauses(&again[..6], 1).create(7);
         assert_eq!(broken_by(other), [""; 0], "another request may be that of another task");
     }
 
