@@ -166,9 +166,10 @@ pub struct Options {
     /// The maximum duration of the run: no request or wait begins that would exceed it.
     #[serde(with = "duration")]
     pub max_duration: Duration,
-    /// A category in which animals can be created.
+    /// A category in which animals can be created. Without one, a run takes a category of the animals that are there, else
+    /// [`Options::CATEGORY_ID`].
     #[serde(skip)]
-    pub category_id: i64,
+    pub category_id: Option<i64>,
     /// The date to judge the removal of `GET /pets/{petId}` by, instead of the `Date` of the responses.
     #[serde(skip)]
     pub assumed_date: Option<Timestamp>,
@@ -236,7 +237,7 @@ impl Options {
     pub const WAIT: Duration = Duration::ZERO;
     /// The default number of concurrent create requests.
     pub const CONCURRENCY: usize = 16;
-    /// The default category of new animals.
+    /// The category of new animals in an empty catalogue, if none is named.
     pub const CATEGORY_ID: i64 = 1;
 
     /// A full run against the API at this base URL with this key, and a random seed.
@@ -258,7 +259,7 @@ impl Options {
             seed: fastrand::u64(0..1 << 32),
             max_requests: Options::MAX_REQUESTS,
             max_duration: Options::MAX_DURATION,
-            category_id: Options::CATEGORY_ID,
+            category_id: None,
             assumed_date: None,
             cases: None,
             replay: None,

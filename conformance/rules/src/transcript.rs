@@ -121,7 +121,7 @@ fn shown(entry: &Entry<'_>) -> String {
 
 /// The rate-limit header fields that the response of an operation lacks, in words.
 fn missing_headers(entry: &Entry<'_>) -> Option<String> {
-    let is_due = entry.operation != Operation::Elsewhere && !entry.credential.is_malformed();
+    let is_due = entry.is_of_operation() && !entry.credential.is_malformed();
     let rate = entry.rate.as_ref().filter(|_| is_due)?;
     let fields = [("Limit", &rate.limit), ("Remaining", &rate.remaining), ("Reset", &rate.reset)];
     let missing: Vec<String> = fields

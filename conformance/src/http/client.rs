@@ -122,7 +122,10 @@ impl Client {
         if let Some(body) = &request.body {
             let bytes = Bytes::from(body.bytes.clone());
             let sent = if request.is_chunked() { in_chunks(bytes) } else { bytes.into() };
-            builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type).body(sent);
+            if !body.content_type.is_empty() {
+                builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type);
+            }
+            builder = builder.body(sent);
         }
         let again = builder.try_clone().filter(|_| request.connection == Connection::Own);
         let sent = match (builder.send().await, again) {
@@ -142,7 +145,12 @@ impl Client {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(decoded(Response { body, cut, ..head }))
+        let mut response = decoded(Response { body, cut, ..head });
+        if response.is_too_long() {
+            // The beginning of a body shows nothing about it.
+            response.body = Vec::new();
+        }
+        Ok(response)
     }
 }
 

@@ -32,9 +32,10 @@ enum Target {
 }
 
 use Form::{
-    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, Colon, ColonForSpace, Comma, Doubled, Elsewhere, Empty,
-    Fragment, Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase, OtherEnd, Padded,
-    Prefixed, Quoted, SchemeTwice, Shorter, Token, Twice, Undefined, Unknown, UpperCase, Wildcard,
+    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, BeyondAscii, Colon, ColonForSpace, Comma, Doubled,
+    Elsewhere, Empty, Fragment, Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase,
+    OtherEnd, Padded, Prefixed, Quoted, SchemeTwice, Shorter, Token, Twice, Undefined, Unknown, UnknownAndElsewhere,
+    UpperCase, Wildcard,
 };
 use Target::{Body, Create, CreateAt, Get, Labelled, List, Orders, Path};
 
@@ -121,6 +122,9 @@ const SECOND: &[(Target, Form)] = &[
     (List, ApiKey),
     (List, Comma),
     (List, Nothing),
+    (List, UnknownAndElsewhere),
+    (Create, UnknownAndElsewhere),
+    (List, BeyondAscii),
 ];
 
 /// The number of requests without the key in the tour.
@@ -155,7 +159,7 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope) -> Result<(), 
 /// plus sign is sent in two requests, because the sign may be read in two ways.
 fn queries(form: Form, key: &str, keeps_out: bool) -> &'static [Query] {
     match form {
-        Elsewhere if keeps_out => &[Query::Absent],
+        Elsewhere | UnknownAndElsewhere if keeps_out => &[Query::Absent],
         Elsewhere if key.contains('+') => &[Query::Encoded, Query::Raw],
         _ => &[Query::Encoded],
     }

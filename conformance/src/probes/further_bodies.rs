@@ -4,16 +4,21 @@
 use super::cost::Cost;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
 use super::steps::{ask, create, filled};
+use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
 /// The name of this probe in the trace.
 pub(super) const NAME: &str = "bodies";
 
 /// The maximum cost of this probe.
-pub(super) const COST: Cost = Cost { keyed: INVALID.len() + LONG.len() + CREATIONS, keyless: 0, animals: CREATIONS };
+pub(super) const COST: Cost =
+    Cost { keyed: INVALID.len() + LONG.len() + CREATIONS + READS, keyless: 0, animals: CREATIONS };
 
 /// The number of requests that may create an animal.
-const CREATIONS: usize = DISPUTED.len() + VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
+const CREATIONS: usize = 1 + DISPUTED.len() + VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
+
+/// The number of lists, and of fetches with unusual identifiers.
+const READS: usize = 2 + 2;
 
 /// Invalid bodies with one defect each; first the [`FEW`] that most servers with such a defect accept.
 const INVALID: [&str; 31] = [
@@ -21,10 +26,11 @@ const INVALID: [&str; 31] = [
     r#"{"name":0,"categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":false}"#,
     r#"{"name":"@NAME@","categoryId":[]}"#,
-    r#"{"name":"@NAME@","categoryId":{}}"#,
     r#"{"name":"@NAME@","categoryId":" @CATEGORY@ "}"#,
     r#"{"name":"@NAME@","categoryId":-0.5}"#,
     r#"{"name":"@NAME@","categoryId":1e19}"#,
+    // Infinite as a double.
+    r#"{"name":"@NAME@","categoryId":1e400}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":false}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{}}"#,
     "5",
@@ -74,7 +80,7 @@ const VALID: [&str; 2] = [
 ];
 
 /// Names that may be rejected, but must not be altered.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
     r#"{"name":"constructor","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"4711","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"12.00","categoryId":@CATEGORY@,"status":"sold"}"#,
@@ -85,10 +91,19 @@ const NAMES: [&str; 10] = [
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","":1,"$set":{"a":1},"__proto__":{}}"#,
     r#"{"name":"(1,100 letters)","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"(5,000 letters)","categoryId":@CATEGORY@,"status":"sold"}"#,
+    // More bytes than a column holds, and fewer characters.
+    r#"{"name":"(90 letters of 3 bytes)","categoryId":@CATEGORY@,"status":"sold"}"#,
+    // Wherever a buffer ends, one of two in a row ends within a character.
+    r#"{"name":"(5,000 letters of 3 bytes)","categoryId":@CATEGORY@,"status":"sold"}"#,
 ];
 
-/// Long names in templates, and how many words of five letters each they have.
-const LONG: [(&str, usize); 2] = [("(1,100 letters)", 220), ("(5,000 letters)", 1_000)];
+/// Long names in templates, each with the text that it repeats, and how often.
+const LONG: [(&str, &str, usize); 4] = [
+    ("(1,100 letters)", "long ", 220),
+    ("(5,000 letters)", "long ", 1_000),
+    ("(90 letters of 3 bytes)", "\u{732b}", 86),
+    ("(5,000 letters of 3 bytes)", "\u{732b}", 5_000),
+];
 
 /// The mark of blanks in a template.
 const BLANKS: &str = "(line breaks)";
@@ -129,14 +144,16 @@ pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin(NAME);
+    list_and_again(session).await?;
+    unusual_ids(session).await?;
     for template in INVALID.into_iter().chain(DISPUTED).chain(VALID).chain(NAMES) {
         let (step, body) = filled(session, template);
-        let long = |words: usize| format!("{} end", "long ".repeat(words).trim_end());
-        let body = LONG.iter().fold(body, |body, &(name, words)| body.replace(name, &long(words)));
+        let long = |text: &str, times| format!("{} end", text.repeat(times).trim_end());
+        let body = LONG.iter().fold(body, |body, &(name, text, times)| body.replace(name, &long(text, times)));
         let body = body.replace(BLANKS, "\r\n\t").replace(BYTE_ORDER_MARK, "\u{feff}");
         let creation = Request::new("POST", "/pets").json(body);
         let id = created_id(ask(session, creation, &format!("POST /pets {step}")).await?);
-        if let Some(id) = id.filter(|_| LONG.iter().any(|(name, _)| template.contains(name))) {
+        if let Some(id) = id.filter(|_| LONG.iter().any(|(name, ..)| template.contains(name))) {
             ask(session, Request::new("GET", format!("/pets/{id}")), "GET /pets/{petId}").await?;
         }
     }
@@ -154,5 +171,26 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
         ask(session, Request::new("POST", "/pets").json(body.clone()), &format!("POST /pets {step}, twice")).await?;
     }
     session.step("");
+    Ok(())
+}
+
+/// Lists all animals before and after a creation without a status: a list that is kept until the animals of a status change does not show
+/// the new one.
+async fn list_and_again(session: &mut Session<'_>) -> Result<(), Stop> {
+    let list = || Request::new("GET", "/pets").query("limit=100");
+    ask(session, list(), "GET /pets?limit=100").await?;
+    create(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#).await?;
+    session.wait(Tolerance::READ_LAG.duration().unsigned_abs(), "a new animal to be listed").await?;
+    ask(session, list(), "GET /pets?limit=100, after a creation without a status").await?;
+    Ok(())
+}
+
+/// Fetches with a text that is not UTF-8, and with an underscore between the digits of an id, which some languages ignore.
+async fn unusual_ids(session: &mut Session<'_>) -> Result<(), Stop> {
+    ask(session, Request::new("GET", "/pets/%FF"), "GET /pets/%FF").await?;
+    if let Some(id) = session.known_ids().into_iter().find(|id| *id > 9) {
+        let text = format!("{}_{}", id / 10, id % 10);
+        ask(session, Request::new("GET", format!("/pets/{text}")), "GET /pets/{petId with an underscore}").await?;
+    }
     Ok(())
 }

@@ -10,13 +10,13 @@ use animal_store_rules::trace::exchange::Request;
 
 /// The usual cost of this probe.
 pub(super) const COST: Cost = Cost {
-    keyed: BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 7,
+    keyed: BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 8,
     keyless: 5,
-    animals: UNUSUAL.len() + HARD.len(),
+    animals: UNUSUAL.len() + HARD.len() + 1,
 };
 
 /// Invalid bodies. Those from [`IN_TURN`] on are sent in turn with reads.
-const BODIES: [&str; 28] = [
+const BODIES: [&str; 27] = [
     r#"{"name":null,"categoryId":@CATEGORY@,"status":"available"}"#,
     r#"{"name":["@NAME@"],"categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":{"first":"@NAME@"},"categoryId":@CATEGORY@}"#,
@@ -38,7 +38,6 @@ const BODIES: [&str; 28] = [
     // A server that left this unread on its connection would take it for the start of the next request.
     "null",
     "{}",
-    r#"{"categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"[{"name":"@NAME@","categoryId":@CATEGORY@}]"#,
     r#"{"Name":"@NAME@","CategoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@} x"#,
@@ -55,7 +54,8 @@ const IN_TURN: usize = 17;
 /// The number of identifiers that [`near_ids`] returns: the id of an animal, and some that resemble it.
 const IDS: usize = 5;
 
-/// The number of identifiers of [`near_ids`] that are numbers, but not the id of the animal.
+/// The number of identifiers of [`near_ids`] that are sent with a selection of requirements about other ids: those of no animal, to a
+/// reader that neither wraps numbers nor reads other bases.
 pub(super) const OTHER_IDS: usize = 3;
 
 /// The smallest int64, whose absolute value is not an int64.
@@ -111,6 +111,8 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
             create(session, template).await?;
         }
         hard_bodies(session).await?;
+        let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
+        ask(session, Request::new("POST", "/pets").body("", body), "POST /pets without a media type").await?;
     }
     in_turn(session, if creates { &BODIES[IN_TURN..] } else { &[] }).await?;
     ask(session, Request::new("GET", "/conform-no-such-path"), "GET /conform-no-such-path").await?;
@@ -193,13 +195,22 @@ fn near_ids(session: &Session<'_>) -> impl Iterator<Item = (Request, String)> + 
         [
             (id.to_string(), "GET /pets/{petId}"),
             confused,
-            ((i128::from(id) + (1 << 64)).to_string(), "GET /pets/{petId + 2^64}"),
-            (id.wrapping_neg().to_string(), "GET /pets/{-petId}"),
+            (with_2_to_the_128(id), "GET /pets/{petId + 2^128}"),
+            (format!("0x{id:x}"), "GET /pets/{petId in hexadecimal}"),
             (format!("{id}abc"), "GET /pets/{petId}abc"),
         ]
     });
     let request = |(text, step): (String, &str)| (Request::new("GET", format!("/pets/{text}")), step.to_owned());
     ids.into_iter().flatten().map(request)
+}
+
+/// The decimal digits of an id plus 2^128: a number of 39 digits, which no usual type holds, and which wraps round to the id.
+fn with_2_to_the_128(id: i64) -> String {
+    // 2^128 in two parts, the lower one of 19 digits.
+    const PARTS: (i128, i128) = (34_028_236_692_093_846_346, 3_374_607_431_768_211_456);
+    const BASE: i128 = 10_000_000_000_000_000_000;
+    let low = PARTS.1 + i128::from(id);
+    format!("{}{:019}", PARTS.0 + low.div_euclid(BASE), low.rem_euclid(BASE))
 }
 
 /// Sends refused creations and reads in turn on one connection: no part of one request may show in the next.
@@ -247,4 +258,16 @@ async fn ask_and_again_without_a_key(session: &mut Session<'_>, request: Request
     let keyless = session.on_kept_connection(request).at(replica);
     session.ask_without_key(keyless).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_2_to_the_128;
+
+    #[test]
+    fn ids_wrap_round_at_2_to_the_128() {
+        assert_eq!(with_2_to_the_128(0), "340282366920938463463374607431768211456");
+        assert_eq!(with_2_to_the_128(-1), u128::MAX.to_string());
+        assert_eq!(with_2_to_the_128(i64::MAX), "340282366920938463472597979468622987263");
+    }
 }

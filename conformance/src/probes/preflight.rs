@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::session::{Session, Stop};
+use super::steps::listed;
 use super::target::{Target, Unusable, is_unreachable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
@@ -63,8 +64,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 const A_DAY: Duration = Duration::from_hours(24);
 
-/// Requests a list of 100, and the orders when the response is inconclusive. The list also shows the existing animals. `waited`
-/// only affects the error message.
+/// Requests a list of 100, and the orders when the response is inconclusive. The list also shows the existing animals, and with them a
+/// category. `waited` only affects the error message.
 ///
 /// # Errors
 ///
@@ -72,6 +73,7 @@ const A_DAY: Duration = Duration::from_hours(24);
 pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
     session.begin("preflight");
     let first = session.ask(Request::new("GET", "/pets").query("limit=100")).await?.clone();
+    session.take_category_of(&listed(Some(&first)));
     let target = Target::of(&session.trace().context, &first.request, session.transport(), session.key(), waited);
     let Some(doubt) = target.doubt(&first) else { return Ok(()) };
     if is_unreachable(&first) {

@@ -60,7 +60,9 @@ pub enum Stop {
     #[error("the key remained limited after waiting for Retry-After {ATTEMPTS} times")]
     StaysLimited,
     /// The responses of the run exceed the memory limit.
-    #[error("the responses of the run exceed the memory limit of {MAX_MEMORY_MIB} MiB")]
+    #[error(
+        "the responses of the run exceed {MAX_MEMORY_MIB} MiB of memory: judge the service with smaller animals, or with fewer"
+    )]
     Bodies,
     /// The run was interrupted.
     #[error("the run was interrupted")]

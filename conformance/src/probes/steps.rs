@@ -37,11 +37,16 @@ pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<
     ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await.map(created_id)
 }
 
-/// The ids in the response to a list.
-pub(super) fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
+/// The animals in the response to a list.
+pub(super) fn listed(exchange: Option<&Exchange>) -> Vec<Json> {
     let body = exchange.and_then(Exchange::response).map_or(&[][..], |response| &response.body);
     match Json::parse_foreign(body) {
-        Ok(Json::Array(items)) => items.iter().filter_map(|item| item.get("id")?.as_int64()).collect(),
+        Ok(Json::Array(items)) => items,
         _ => Vec::new(),
     }
+}
+
+/// The ids in the response to a list.
+pub(super) fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
+    listed(exchange).iter().filter_map(|item| item.get("id")?.as_int64()).collect()
 }

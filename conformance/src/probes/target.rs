@@ -104,7 +104,7 @@ pub enum Unusable {
     },
     /// The key remains rate-limited.
     #[error(
-        "every response was 429: {reason}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
+        "every response to the key was 429: {reason}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
     )]
     Limited {
         /// The reason why the run ended.

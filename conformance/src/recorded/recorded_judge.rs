@@ -65,7 +65,7 @@ impl RecordedJudge {
     #[must_use]
     pub fn context(&self, base_url: &str, extent: Extent) -> Context {
         let plan_limits = self.terms.plan.as_ref().and_then(Plan::plan_limits);
-        Context { plan_limits, category_id: Options::CATEGORY_ID, ..Context::new(extent, base_url) }
+        Context { plan_limits, ..Context::new(extent, base_url) }
     }
 
     /// Adds a note to the report.

@@ -197,7 +197,8 @@ impl<'t> Presentation<'t> {
         let field = |name: &str, value: &str| (name.to_ascii_lowercase(), self.text(value));
         let authorization = request.authorization.iter().map(|value| field("authorization", value));
         let further = request.headers.iter().map(|(name, value)| field(name, value));
-        let content_type = request.body.iter().map(|body| ("content-type".to_owned(), self.own(&body.content_type)));
+        let labelled = request.body.iter().filter(|body| !body.content_type.is_empty());
+        let content_type = labelled.map(|body| ("content-type".to_owned(), self.own(&body.content_type)));
         authorization.chain(further).chain(content_type).collect()
     }
 }

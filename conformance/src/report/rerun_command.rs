@@ -118,7 +118,7 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
     add("--max-duration", seconds(options.max_duration, Options::MAX_DURATION));
     add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
     add("--wait", seconds(options.wait, Options::WAIT));
-    add("--category-id", Some(options.category_id).filter(|id| *id != Options::CATEGORY_ID).map(|id| id.to_string()));
+    add("--category-id", options.category_id.map(|id| id.to_string()));
     add("--assume-date", options.assumed_date.map(|time| time.to_zoned(TimeZone::UTC).date().to_string()));
     add("--cases", options.cases.map(|cases| cases.to_string()));
     add("--concurrency", number(options.concurrency, Options::CONCURRENCY));

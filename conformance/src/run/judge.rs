@@ -19,7 +19,9 @@ use crate::probes::target::Unusable;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report, Since};
-use crate::run::notes::{lost_with_connections, transient_failures, unknown_category, unlike_plan, unreadable_codings};
+use crate::run::notes::{
+    long_bodies, lost_with_connections, transient_failures, unknown_category, unlike_plan, unreadable_codings,
+};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::facts::Facts;
@@ -269,10 +271,11 @@ pub(crate) fn conclude_run(
     }
     let mut notes = Vec::new();
     notes.extend(unlike_plan(&facts.limiter, options).map(|unlike| unlike.text));
-    notes.extend(unknown_category(&history, options));
+    notes.extend(unknown_category(&history));
     notes.extend(lost_with_connections(&trace.exchanges));
     notes.extend(transient_failures(&trace.exchanges));
     notes.extend(unreadable_codings(&trace.exchanges));
+    notes.extend(long_bodies(&trace.exchanges));
     notes.extend(mended(&conclusion.verdicts, options));
     notes.extend(options.replay.and_then(|case| replayed(case, options, &mut conclusion.verdicts)));
     let head = recorded::head(trace, options, ended_early.as_deref(), took);
@@ -329,7 +332,8 @@ pub fn context(options: &Options) -> Context {
         replicas: options.transport.replicas.clone(),
         keys: options.keys().cloned().collect(),
         plan_limits: options.plan.as_ref().and_then(Plan::plan_limits),
-        category_id: options.category_id,
+        category_id: options.category_id.unwrap_or(Options::CATEGORY_ID),
+        vouches_for_category: options.category_id.is_some(),
         assumed_date: options.assumed_date,
         ..Context::new(Extent::Run, &options.transport.base_url)
     }

@@ -8,24 +8,24 @@ use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::answerer::{self, Doubt};
-use animal_store_rules::trace::exchange::{Exchange, Outcome};
+use animal_store_rules::trace::exchange::{Exchange, MAX_BODY, Outcome};
 use animal_store_rules::trace::knowledge::Answerer;
 
 /// The note on a category that the service may not know, because it refused every valid animal of the run.
 #[must_use]
-pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Option<String> {
+pub(super) fn unknown_category(history: &History<'_>) -> Option<String> {
+    let category = history.context.category_id;
     let mut statuses: Vec<Option<u16>> = Vec::new();
     for (entry, body) in history.creates() {
-        let is_of_run = body.draft().is_some_and(|draft| draft.category_id == Some(options.category_id));
-        if is_of_run && body.is_valid() && entry.key().is_some() {
+        let is_of_run = body.draft().is_some_and(|draft| draft.category_id == Some(category));
+        if is_of_run && body.is_plain() && entry.key().is_some() {
             statuses.push(entry.status());
         }
     }
     let is_refused = statuses.contains(&Some(400)) && !statuses.contains(&Some(201));
     is_refused.then(|| {
         format!(
-            "every animal of category {} was refused, even valid ones: if the service knows only certain categories, name one with --category-id",
-            options.category_id
+            "every animal of category {category} was refused, even valid ones: if the service knows only certain categories, name one with --category-id"
         )
     })
 }
@@ -81,6 +81,21 @@ pub(super) fn unreadable_codings(exchanges: &[Exchange]) -> Option<String> {
              requests accept only identity: judge the service without what compresses them",
             codings.len(),
             exchanges.len()
+        )
+    })
+}
+
+/// The note on bodies that the judge did not read, because they are too long.
+#[must_use]
+pub(super) fn long_bodies(exchanges: &[Exchange]) -> Option<String> {
+    let responses = exchanges.iter().filter_map(Exchange::response);
+    let count = responses.filter(|response| response.is_too_long()).count();
+    (count > 0).then(|| {
+        format!(
+            "the bodies of {count} of {} responses are not judged, because each is longer than {} MiB: judge the service with smaller \
+             animals, or with fewer",
+            exchanges.len(),
+            MAX_BODY / 1024 / 1024
         )
     })
 }

@@ -9,15 +9,17 @@ use animal_store_conformance::Unusable;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
 use animal_store_lab::choices::{Build, Choice, choices};
+use animal_store_lab::{Layer, Setting, Variation};
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::{Status, Verdict};
+use serde_json::json;
 use tokio::net::TcpSocket;
 
 use crate::candidate::{Candidate, Nature};
 use crate::host::Host;
-use crate::{judge, options};
+use crate::{broken, judge, options};
 
 /// A loopback port that is taken and refuses connections until somebody listens.
 fn silent_port() -> (TcpSocket, SocketAddr) {
@@ -87,15 +89,51 @@ async fn where_the_category_is_refused_a_note_names_the_option_for_another() {
     let only_one: Vec<Choice> = choices().into_iter().filter(is_one).collect();
     let host = Host::start(Plan::Free, Build::new(&only_one).finish()).await;
     let hint = |report: &Report| report.notes.iter().any(|note| note.contains("--category-id"));
-    let run = async |category_id: i64| {
+    let run = async |category_id: Option<i64>| {
         let mut options = options(&host.base_url, Profile::Functional);
         options.api_key = ApiKey::new(&host.key).expect("a usable key");
         options.category_id = category_id;
         Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict")
     };
-    assert!(hint(&run(2).await));
-    let known = run(1).await;
+    let misnamed = run(Some(2)).await;
+    assert!(misnamed.verdict == Verdict::Violates && hint(&misnamed), "{:?}", misnamed.notes);
+    let known = run(Some(1)).await;
     assert!(known.verdict == Verdict::Conforms && !hint(&known), "{:?}", known.notes);
+}
+
+/// A server that knows only category 7, with this many animals of it at the start.
+fn knowing_only_category_7(stock: usize) -> Variation {
+    // The reference behind the layer calls it category 1.
+    let layer = Layer::default()
+        .before(|request, _| {
+            if request.is_create() && request.object().is_none() {
+                request.body = b"{".to_vec();
+            }
+            request.edit_object(|pet| {
+                if let Some(category) = pet.get("categoryId").filter(|category| category.is_number()) {
+                    let members = if *category == json!(7) { json!({"categoryId": 1}) } else { json!({"name": null}) };
+                    pet.extend(members.as_object().cloned().unwrap_or_default());
+                }
+            });
+            None
+        })
+        .after(|_, response, _| response.edit_pets(|pet| drop(pet.insert("categoryId".to_owned(), json!(7)))));
+    Variation { setting: Setting { stock, ..Setting::default() }, layers: vec![layer] }
+}
+
+#[tokio::test]
+async fn without_a_named_category_a_run_takes_that_of_a_listed_animal_and_accuses_no_service_that_knows_another() {
+    let run = async |stock: usize| {
+        let host = Host::start(Plan::Free, knowing_only_category_7(stock)).await;
+        let mut options = options(&host.base_url, Profile::Functional);
+        options.api_key = ApiKey::new(&host.key).expect("a usable key");
+        Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict")
+    };
+    let stocked = run(3).await;
+    assert_eq!(stocked.verdict, Verdict::Conforms, "{:#?}", broken(&stocked));
+    let empty = run(0).await;
+    assert_eq!(empty.verdict, Verdict::Incomplete, "{:#?}", broken(&empty));
+    assert!(empty.notes.iter().any(|note| note.contains("--category-id")), "{:?}", empty.notes);
 }
 
 #[tokio::test]

@@ -36,8 +36,12 @@ const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.en
 
 /// The saboteurs that break one operation over the limit which a run tries with one seed in three, and such a seed. A run may be refused
 /// twice only, and each of these servers counts the operation, so that nothing else shows it.
-const WITH_A_SEED: [(&str, u64); 3] =
-    [("quota.enforced.spares-malformed", 6), ("quota.enforced.spares-fetches", 7), ("quota.enforced.spares-orders", 8)];
+const WITH_A_SEED: [(&str, u64); 4] = [
+    ("quota.enforced.spares-malformed", 6),
+    ("quota.enforced.spares-fetches", 7),
+    ("quota.enforced.spares-known-animals", 7),
+    ("quota.enforced.spares-orders", 8),
+];
 
 /// Whether it breaks something about limits, which a quota key must not hide.
 fn is_of_limits(fault: &Fault) -> bool {

@@ -32,9 +32,13 @@ const SHARED: [&str; 2] = ["headers.remaining-falls", "quota.ban/meanwhile"];
 /// Where `Date` is by another clock, that of the judge has to be the server's.
 const DATED_BY_ANOTHER: &str = "headers.reset-time/date";
 
-/// Choices about limits that show something only together.
-const TOGETHER: [[&str; 2]; 2] =
-    [["headers.window.sliding-log", "quota.ban.two-minutes"], ["headers.window.sliding-log", "quota.ban.five-minutes"]];
+/// Choices that show something only together: about limits, and about an operation that is removed.
+const TOGETHER: [[&str; 2]; 4] = [
+    ["headers.window.sliding-log", "quota.ban.two-minutes"],
+    ["headers.window.sliding-log", "quota.ban.five-minutes"],
+    ["headers.reset-time.long-after-removal", "versioning.lifetime.unknown-path"],
+    ["headers.reset-time.long-after-removal", "versioning.lifetime.redirected"],
+];
 
 /// Some lawful choices of a server, on a plan.
 struct Variant {

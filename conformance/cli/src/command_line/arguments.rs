@@ -148,8 +148,16 @@ pub(super) struct Arguments {
     pub concurrency: usize,
 
     /// Category in which animals can be created
-    #[arg(long, value_name = "INT64", env = "CONFORM_CATEGORY_ID", default_value_t = Options::CATEGORY_ID, allow_negative_numbers = true, help_heading = "Run")]
-    pub category_id: i64,
+    ///
+    /// Without it, a run takes a category of the animals that are there, else 1.
+    #[arg(
+        long,
+        value_name = "INT64",
+        env = "CONFORM_CATEGORY_ID",
+        allow_negative_numbers = true,
+        help_heading = "Run"
+    )]
+    pub category_id: Option<i64>,
 
     /// Judge the removal of GET /pets/{petId} as of this date, such as 2030-12-05 [default: the Date header of the
     /// responses]

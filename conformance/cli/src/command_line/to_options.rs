@@ -156,7 +156,7 @@ mod tests {
         ]
         .map(|(option, value)| (option.to_owned(), value.to_owned()))
         .to_vec();
-        (options.seed, options.max_requests, options.concurrency, options.category_id) = (7, 99, 3, -5);
+        (options.seed, options.max_requests, options.concurrency, options.category_id) = (7, 99, 3, Some(-5));
         (options.cases, options.replay) = (Some(4), Some(2));
         (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
         options.assumed_date = "2030-12-05T00:00:00Z".parse().ok();

@@ -28,6 +28,8 @@ pub struct Entry<'t> {
     pub rate: Option<RateHeaders>,
     /// The server's time when it answered: its `Date`.
     pub(super) date: Option<Timestamp>,
+    /// Whether the request fetches an animal at a time at which this operation may have been removed.
+    pub(super) may_be_removed: bool,
 }
 
 /// The treatment of response bodies: pacing reads the trace again for each request, and needs none of them.
@@ -73,13 +75,15 @@ impl<'t> Entry<'t> {
                 .map(|response| Json::parse_foreign(&response.body)),
             rate: response.map(rate_limit::read),
             date: response.and_then(Response::date),
+            may_be_removed: false,
         }
     }
 
     /// The entry of this request with the outcome of another exchange.
     #[must_use]
     pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Entry<'t> {
-        Entry::answered(exchange, self.operation.clone(), self.credential, Body::Parsed)
+        let entry = Entry::answered(exchange, self.operation.clone(), self.credential, Body::Parsed);
+        Entry { may_be_removed: self.may_be_removed, ..entry }
     }
 
     /// The response of the service, if any.
@@ -98,6 +102,17 @@ impl<'t> Entry<'t> {
     #[must_use]
     pub fn succeeded(&self) -> bool {
         matches!(self.status(), Some(200..=299))
+    }
+
+    /// Returns true if the response is that of an operation. Otherwise the specification states nothing about it, because it is that of
+    /// an unknown path: the fetch of an animal, once removed, is one, unless it succeeds or is limited all the same.
+    #[must_use]
+    pub fn is_of_operation(&self) -> bool {
+        match self.operation {
+            Operation::Elsewhere => false,
+            Operation::Get(_) if self.may_be_removed => self.succeeded() || self.status() == Some(429),
+            _ => true,
+        }
     }
 
     /// The body of the response, if it is JSON.

@@ -106,6 +106,16 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
         clock::settle(&mut entries);
+        let doubts_category = context.extent == Extent::Run && !knows_category(context, &entries);
+        for entry in &mut entries {
+            if let Operation::Create(body) = &mut entry.operation
+                && doubts_category
+            {
+                body.doubt_category(context.category_id);
+            }
+            let is_fetch = matches!(entry.operation, Operation::Get(_));
+            entry.may_be_removed = is_fetch && era(context, entry) != Era::Before;
+        }
         let (mut creations, mut created) = (Vec::new(), HashMap::new());
         for (index, entry) in entries.iter().enumerate() {
             let Operation::Create(body) = &entry.operation else { continue };
@@ -219,15 +229,11 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn expectation(&self, entry: &Entry<'_>) -> Expectation {
         let expectation = Expectation::of(&entry.operation, entry.credential);
-        let Operation::Get(id) = entry.operation else { return expectation };
-        if entry.credential.is_invalid() {
-            return expectation;
-        }
-        let expectation = match id {
-            PetId::Int64(id) => expectation.given(id, self.existence(id, entry)),
-            PetId::NotInt64 | PetId::Ambiguous => expectation,
+        let expectation = match entry.operation {
+            Operation::Get(PetId::Int64(id)) => expectation.given(id, self.existence(id, entry)),
+            _ => expectation,
         };
-        if self.era(entry) == Era::Before { expectation } else { expectation.or_removed() }
+        if entry.may_be_removed { expectation.or_removed() } else { expectation }
     }
 
     /// The evidence of the other responses that the requested animal exists.
@@ -269,25 +275,10 @@ impl<'t> History<'t> {
         })
     }
 
-    /// The time of an exchange relative to the removal of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,
-    /// else by the judge's clock. An assumed date is exact: the day of the removal counts as after it. Without a `Date`, the time is
-    /// unknown in recorded traffic, whose clock may have been wrong, and where the recording withholds it.
+    /// The time of an exchange relative to the removal of `GET /pets/{petId}`.
     #[must_use]
     pub fn era(&self, entry: &Entry<'_>) -> Era {
-        if let Some(assumed) = self.context.assumed_date {
-            return if assumed < REMOVAL { Era::Before } else { Era::After };
-        }
-        let now = match entry.server_time() {
-            None if self.is_sample() || entry.exchange.known.withheld.contains(Fact::Times) => return Era::OnTheDay,
-            time => time.unwrap_or(entry.exchange.received_at),
-        };
-        if now < REMOVAL {
-            Era::Before
-        } else if now < REMOVAL + SignedDuration::from_hours(24) {
-            Era::OnTheDay
-        } else {
-            Era::After
-        }
+        era(self.context, entry)
     }
 
     /// The number of requests of this run, with any credential, that a server may have counted between two responses. The request of the
@@ -295,6 +286,38 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn sent_between(&self, before: &Entry<'_>, after: &Entry<'_>) -> u64 {
         (self.under_way_at(before) + (index_of(after) - index_of(before)) + self.sent_during(after)) as u64
+    }
+}
+
+/// Whether the service certainly knows the category of the animals that the run creates: the user says so, or a response shows it.
+fn knows_category(context: &Context, entries: &[Entry<'_>]) -> bool {
+    let category = Some(context.category_id);
+    let created_in = |entry: &Entry<'_>| match &entry.operation {
+        Operation::Create(body) if entry.succeeded() => body.draft().and_then(|draft| draft.category_id),
+        _ => None,
+    };
+    let shows = |entry: &Entry<'_>| entry.animals().into_iter().any(|animal| animal.category_id() == category);
+    context.vouches_for_category || entries.iter().any(|entry| created_in(entry) == category || shows(entry))
+}
+
+/// The time of an exchange relative to the removal of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`, else by
+/// the judge's clock. An assumed date is exact: the day of the removal counts as after it. Without a `Date`, the time is unknown in
+/// recorded traffic, whose clock may have been wrong, and where the recording withholds it.
+fn era(context: &Context, entry: &Entry<'_>) -> Era {
+    if let Some(assumed) = context.assumed_date {
+        return if assumed < REMOVAL { Era::Before } else { Era::After };
+    }
+    let is_sample = context.extent < Extent::Complete;
+    let now = match entry.server_time() {
+        None if is_sample || entry.exchange.known.withheld.contains(Fact::Times) => return Era::OnTheDay,
+        time => time.unwrap_or(entry.exchange.received_at),
+    };
+    if now < REMOVAL {
+        Era::Before
+    } else if now < REMOVAL + SignedDuration::from_hours(24) {
+        Era::OnTheDay
+    } else {
+        Era::After
     }
 }
 

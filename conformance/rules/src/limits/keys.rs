@@ -8,7 +8,6 @@ use super::Explanation;
 use super::anonymous::Anonymous;
 use crate::catalogue::plan::PlanLimits;
 use crate::history::{Entry, History};
-use crate::request::Operation;
 use crate::trace::rate_limit::Window;
 
 /// An answer of an operation to a valid key, with the window that its headers report.
@@ -123,7 +122,7 @@ pub struct KeyLimits<'h> {
 impl<'h> KeyLimits<'h> {
     /// The limits of the key with this index, with which these requests came.
     pub(super) fn new(history: &'h History<'h>, index: usize, entries: &[&'h Entry<'h>]) -> KeyLimits<'h> {
-        let of_operations = entries.iter().copied().filter(|entry| entry.operation != Operation::Elsewhere);
+        let of_operations = entries.iter().copied().filter(|entry| entry.is_of_operation());
         let reported = |entry: &'h Entry<'h>| Some(Answer { entry, window: entry.rate.as_ref()?.window()? });
         KeyLimits {
             history,

@@ -4,7 +4,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Kind;
 use super::keys::{Answer, KeyLimits};
-use crate::request::Operation;
 use crate::tolerance::Tolerance;
 
 impl KeyLimits<'_> {
@@ -70,7 +69,7 @@ impl KeyLimits<'_> {
         let mut successes = 0;
         for entry in self.history.entries.iter().filter(|entry| entry.key() == Some(self.index())) {
             let is_recent = now.duration_since(entry.exchange.sent_at) < Tolerance::MINUTE.duration();
-            successes += u64::from(is_recent && entry.operation != Operation::Elsewhere && entry.succeeded());
+            successes += u64::from(is_recent && entry.is_of_operation() && entry.succeeded());
         }
         successes > 2 * plan_limits.per_minute
     }

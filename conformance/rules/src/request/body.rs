@@ -48,8 +48,10 @@ pub enum Fault {
 pub enum Ambiguity {
     /// The name is blank, long, has unusual characters or was used before.
     Name,
-    /// The category is not the one that the user vouched for.
+    /// The category is not that of the animals that the run creates.
     Category,
+    /// The service may not know the category of the animals that the run creates.
+    UnknownCategory,
     /// `status` is null.
     NullStatus,
     /// The body has members that NewPet does not have.
@@ -102,6 +104,22 @@ pub struct Draft {
 }
 
 impl CreateBody {
+    /// Returns true if the response to the body must be 201, given that the service knows the category.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        let CreateBody::NewPet(_, ambiguities) = self else { return false };
+        ambiguities.iter().all(|ambiguity| *ambiguity == Ambiguity::UnknownCategory)
+    }
+
+    /// Marks a body with this category as one that the service may refuse, because it may not know the category.
+    pub(crate) fn doubt_category(&mut self, category: i64) {
+        if let CreateBody::NewPet(draft, ambiguities) = self
+            && draft.category_id == Some(category)
+        {
+            ambiguities.push(Ambiguity::UnknownCategory);
+        }
+    }
+
     /// Returns true if the response to the body must be 201.
     #[must_use]
     pub fn is_valid(&self) -> bool {

@@ -84,13 +84,16 @@ pub fn credential_of(exchange: &Exchange, context: &Context) -> Credential {
 #[must_use]
 pub fn credential(request: &Request, context: &Context) -> Credential {
     let values: Vec<&str> = request.authorizations().collect();
+    let is_elsewhere = || {
+        request.query.as_deref().is_some_and(|query| holds_any(query, context))
+            || request.headers.iter().any(|(_, value)| holds_any(value, context))
+    };
     match values[..] {
-        [] => {
-            let is_elsewhere = request.query.as_deref().is_some_and(|query| holds_any(query, context))
-                || request.headers.iter().any(|(_, value)| holds_any(value, context));
-            Credential::Invalid(if is_elsewhere { Defect::NotBearer } else { Defect::Absent })
-        }
-        [value] => of_value(value, context),
+        [] => Credential::Invalid(if is_elsewhere() { Defect::NotBearer } else { Defect::Absent }),
+        [value] => match of_value(value, context) {
+            Credential::Invalid(Defect::Unknown) if is_elsewhere() => Credential::Invalid(Defect::NotBearer),
+            credential => credential,
+        },
         _ if values.iter().all(|value| of_value(value, context).is_invalid()) => Credential::Invalid(Defect::Repeated),
         _ => Credential::Contradictory,
     }
@@ -159,9 +162,11 @@ mod tests {
             let read = credential(&request().authorization(value), &Context::for_test());
             assert_eq!(read, expected, "{value}");
         }
-        let elsewhere = [request().query("api_key=sk-Key1"), request().header("X-Api-Key", "sk-Key1")];
-        let read = elsewhere.map(|request| credential(&request, &Context::for_test()));
-        assert_eq!(read, [Credential::Invalid(Defect::NotBearer); 2]);
+        for elsewhere in [request().query("api_key=sk-Key1"), request().header("X-Api-Key", "sk-Key1")] {
+            for request in [elsewhere.clone(), elsewhere.authorization("Bearer other")] {
+                assert_eq!(credential(&request, &Context::for_test()), Credential::Invalid(Defect::NotBearer));
+            }
+        }
         assert_eq!(credential(&request(), &Context::for_test()), Credential::Invalid(Defect::Absent));
     }
 

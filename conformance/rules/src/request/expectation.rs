@@ -11,7 +11,7 @@ use super::{Ambiguity, CreateBody, Credential, Defect, Fault, Operation, PetId};
 pub struct Expectation {
     success: Success,
     refusal: Refusal,
-    /// Whether the operation may have been removed, so that any 4xx status code is lawful.
+    /// Whether the operation may have been removed, so that any status code but a success is lawful, as for an unknown path.
     may_be_removed: bool,
 }
 
@@ -211,7 +211,7 @@ impl Expectation {
     }
 
     fn is_removed_with(self, status: u16) -> bool {
-        self.may_be_removed && (400..500).contains(&status)
+        self.may_be_removed && !(200..300).contains(&status)
     }
 }
 

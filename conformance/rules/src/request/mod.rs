@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use percent_encoding::percent_decode_str;
+
 use crate::catalogue::figures::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::trace::exchange::Request;
 use crate::trace::{Context, conditions};
@@ -186,8 +188,8 @@ fn pet_id(text: &str) -> PetId {
     match text.parse::<i64>() {
         Ok(id) if text == id.to_string() => PetId::Int64(id),
         Ok(_) => PetId::Ambiguous,
-        // Percent-encoding could hide a number; other text that is no int64 has no second reading.
-        Err(_) if text.contains('%') => PetId::Ambiguous,
+        // Percent-encoding could hide a number, unless it hides bytes that are no text; other text that is no int64 has no second reading.
+        Err(_) if text.contains('%') && percent_decode_str(text).decode_utf8().is_ok() => PetId::Ambiguous,
         Err(_) => PetId::NotInt64,
     }
 }
@@ -209,6 +211,7 @@ mod tests {
         assert_eq!(pet_id("007"), PetId::Ambiguous);
         assert_eq!(pet_id("1.5"), PetId::NotInt64);
         assert_eq!(pet_id("%37"), PetId::Ambiguous);
+        assert_eq!(pet_id("7%FF"), PetId::NotInt64);
     }
 
     #[test]

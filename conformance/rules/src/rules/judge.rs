@@ -132,7 +132,8 @@ fn describe(history: &History<'_>, missing: FactSet) -> String {
         let count = history.entries.iter().filter(|entry| entry.exchange.known.withheld.contains(fact)).count();
         facts.push(format!("{} of {count} of {all} exchanges", fact.as_str()));
     }
-    format!("the recording withholds {}", facts.join(" and "))
+    let verb = if history.is_run() { "the judge could not read" } else { "the recording withholds" };
+    format!("{verb} {}", facts.join(" and "))
 }
 
 fn merge(judgement: &mut Judgement, other: Judgement) {

@@ -50,7 +50,7 @@ pub enum Connection {
 /// A request body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// The value of `Content-Type`.
+    /// The value of `Content-Type`; empty for none.
     pub content_type: String,
     /// The body as it is sent.
     pub bytes: Vec<u8>,
@@ -166,7 +166,7 @@ pub struct Response {
     pub status: u16,
     /// Header fields in the order of arrival, names in lower case, duplicates kept, bytes that are not text replaced.
     pub headers: Vec<(String, String)>,
-    /// The body, cut at [`MAX_BODY`].
+    /// The body, cut at [`MAX_BODY`]; empty if it is [too long](Response::is_too_long).
     pub body: Vec<u8>,
     /// Whether the body was longer than [`MAX_BODY`].
     pub cut: bool,
@@ -210,6 +210,12 @@ impl Response {
     pub fn unreadable_coding(&self) -> Option<&str> {
         let coding = self.content_coding().filter(|_| !self.body.is_empty() && Json::parse(&self.body).is_err())?;
         (!is_gzip(self.header("content-encoding")?)).then_some(coding)
+    }
+
+    /// Returns true if the body is longer than [`MAX_BODY`] and has an announced length, so that it would have ended.
+    #[must_use]
+    pub fn is_too_long(&self) -> bool {
+        self.cut && self.header("content-length").is_some()
     }
 
     /// The server's time by its `Date` header field, to the second.

@@ -45,8 +45,10 @@ pub struct Context {
     pub keys: Keys,
     /// The limits of the keys' plan, when the user gave them.
     pub plan_limits: Option<PlanLimits>,
-    /// A category that the user says can be used.
+    /// The category of the animals that the run creates.
     pub category_id: i64,
+    /// Whether the user says that the service knows this category. Else only responses show it.
+    pub vouches_for_category: bool,
     /// A text that the name of each animal of this run contains and no other name does. `None` if there is no such text.
     pub name_mark: Option<String>,
     /// The date to assume instead of the one that responses report.
@@ -78,6 +80,7 @@ impl Context {
             keys: Keys::default(),
             plan_limits: None,
             category_id: 1,
+            vouches_for_category: true,
             name_mark: None,
             assumed_date: None,
             left_out: Vec::new(),

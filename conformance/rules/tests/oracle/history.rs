@@ -99,6 +99,7 @@ impl History {
             keys: KEYS.map(|key| ApiKey::new(key).expect("a usable key")).to_vec().into(),
             plan_limits: self.plan.map(|(per_minute, per_day)| PlanLimits { per_minute, per_day }),
             category_id: 1,
+            vouches_for_category: false,
             name_mark: None,
             assumed_date: None,
             left_out: Vec::new(),

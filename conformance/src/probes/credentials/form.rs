@@ -73,14 +73,19 @@ pub(super) enum Form {
     BasicBoth,
     /// The key in the query, in other header fields and in a cookie.
     Elsewhere,
+    /// An unknown bearer token, and the key elsewhere.
+    UnknownAndElsewhere,
     /// An unknown bearer token, and the key under Basic in a second field.
     Twice,
+    /// An unknown bearer token with a character beyond ASCII.
+    BeyondAscii,
 }
 
 use Form::{
-    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, Colon, ColonForSpace, Comma, Doubled, Elsewhere, Empty,
-    Fragment, Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase, OtherEnd, Padded,
-    Prefixed, Quoted, SchemeTwice, Shorter, Token, Twice, Undefined, Unknown, UpperCase, Wildcard,
+    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, BeyondAscii, Colon, ColonForSpace, Comma, Doubled,
+    Elsewhere, Empty, Fragment, Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase,
+    OtherEnd, Padded, Prefixed, Quoted, SchemeTwice, Shorter, Token, Twice, Undefined, Unknown, UnknownAndElsewhere,
+    UpperCase, Wildcard,
 };
 
 impl Form {
@@ -125,7 +130,9 @@ impl Form {
             BasicUser => "with the key under Basic, as the user",
             BasicBoth => "with the key under Basic, encoded",
             Elsewhere => "with the key elsewhere",
+            UnknownAndElsewhere => "with an unknown key and the key elsewhere",
             Twice => "with an unknown key and the key under Basic",
+            BeyondAscii => "with a key beyond ASCII",
         }
     }
 
@@ -134,6 +141,7 @@ impl Form {
         let token = match self {
             None => return request,
             Elsewhere => return elsewhere(request, key, query),
+            UnknownAndElsewhere => return elsewhere(request, key, query).authorization(format!("Bearer {unknown}")),
             Bare => return request.authorization(key),
             Glued => return request.authorization(format!("Bearer{key}")),
             ColonForSpace => return request.authorization(format!("Bearer:{key}")),
@@ -148,6 +156,7 @@ impl Form {
                 return request.authorization(format!("Bearer {unknown}")).header("Authorization", basic_user(key));
             }
             Unknown => unknown.to_owned(),
+            BeyondAscii => format!("{unknown}\u{e9}"),
             LongUnknown => format!("{unknown}{}", "-and-longer-than-others".repeat(12)),
             Null => "null".to_owned(),
             Undefined => "undefined".to_owned(),
@@ -282,7 +291,7 @@ pub(super) mod tests {
     use crate::run::judge::context;
 
     /// Every form.
-    pub(in super::super) const FORMS: [Form; 34] = [
+    pub(in super::super) const FORMS: [Form; 36] = [
         None,
         Unknown,
         LongUnknown,
@@ -316,7 +325,9 @@ pub(super) mod tests {
         BasicUser,
         BasicBoth,
         Elsewhere,
+        UnknownAndElsewhere,
         Twice,
+        BeyondAscii,
     ];
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use super::{bearing, window_of};
+use super::{bearing, fetches_work, window_of};
 use crate::probes::plan::{KEYLESS_OVER, Turn};
 use crate::probes::session::{Session, Stop};
 use animal_store_rules::trace::exchange::{Exchange, Request};
@@ -19,12 +19,16 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
         Turn::Second => {
             // A server that reads bodies before it checks the limit answers with 400.
             let malformed = Request::new("POST", "/pets").json(format!(r#"{{"name":"{}""#, session.fresh_name()));
-            // No animal has this id. A server that checks the limit last answers with 404.
-            let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(1 << 61..1 << 62)));
+            // A server may serve an animal that is there, and check the limit otherwise. Where a 404 costs nothing, an id that no animal
+            // has shows whether the limit is checked last.
+            let is_404_free = is_free(session, key, |exchange| has_status(exchange, "GET", 404));
+            let known = session.known_ids().last().copied().filter(|_| !is_404_free && fetches_work(session));
+            let id = known.unwrap_or_else(|| session.random.i64(1 << 61..1 << 62));
+            let fetch = Request::new("GET", format!("/pets/{id}"));
             let orders = Request::new("GET", "/store/orders");
             let mut others = [
                 (malformed, is_free(session, key, |exchange| has_status(exchange, "POST", 400))),
-                (fetch, is_free(session, key, |exchange| has_status(exchange, "GET", 404))),
+                (fetch, is_404_free),
                 (orders, false),
             ];
             others.rotate_left((session.seed() % 3) as usize);

@@ -42,7 +42,16 @@ impl Session<'_> {
         self.log.trace.exchanges.iter().filter_map(created_id).collect()
     }
 
-    /// The body of the first creation with a plain name, in the category of the options.
+    /// Creates animals in the category of these animals, unless the user has named a category or an animal has the present one.
+    pub fn take_category_of(&mut self, animals: &[Json]) {
+        let context = &mut self.log.trace.context;
+        let known: Vec<i64> = animals.iter().filter_map(|animal| animal.get("categoryId")?.as_int64()).collect();
+        if !context.vouches_for_category && !known.contains(&context.category_id) {
+            context.category_id = known.first().copied().unwrap_or(context.category_id);
+        }
+    }
+
+    /// The body of the first creation with a plain name, in the category of the run.
     #[must_use]
     pub fn first_plain_creation(&self) -> Option<Vec<u8>> {
         let created = self.log.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some());

@@ -34,7 +34,10 @@ impl<'r> Log<'r> {
         let Completed { request, outcome, sent_at, received_at } = sent;
         let number = self.trace.exchanges.len() + 1;
         let (answer, is_readable) = match &outcome {
-            Outcome::Response(response) => (Answer::Status(response.status), response.unreadable_coding().is_none()),
+            Outcome::Response(response) => {
+                let is_readable = response.unreadable_coding().is_none() && !response.is_too_long();
+                (Answer::Status(response.status), is_readable)
+            }
             Outcome::Failed(failure) => {
                 let message = self.redactor.redact(&failure.detail);
                 (Answer::Failed { kind: failure.kind, message }, true)

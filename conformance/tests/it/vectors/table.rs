@@ -529,7 +529,7 @@ impl Step {
     fn of(request: &Request, existence: Option<Existence>, names: &HashSet<String>) -> Step {
         let mut context = Context::new(Extent::Run, "http://localhost/v1");
         context.keys = vec![ApiKey::new(KEY).expect("a usable key")].into();
-        let (called, credential) = (operation(request, &context, names), credential(request, &context));
+        let (called, credential) = (operation(request, None, &context, names), credential(request, &context));
         let mut expectation = Expectation::of(&called, credential);
         if request.path == "/pets/{1}" && !credential.is_invalid() {
             expectation = Expectation::of(&Operation::Get(PetId::Int64(1)), credential);

@@ -26,6 +26,25 @@ fn spread(value: &Value) -> String {
     pretty.chars().map(|c| if c.is_ascii() { c.to_string() } else { escape(c) }).collect()
 }
 
+fn leave_only_the_status(response: &mut Response) {
+    response.body.clear();
+    for name in ["content-type", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+        response.remove(name);
+    }
+}
+
+/// 5 December 2030, in Unix seconds.
+const REMOVAL: i64 = 1_922_659_200;
+
+/// Changes the responses to fetches of animals from the day of the removal on, behind the limiter and in front of the check of the key.
+fn once_removed(b: &mut Build, change: impl Fn(&mut Response) + Send + Sync + 'static) {
+    b.layer(Layer::default().after(move |request, response, server| {
+        if request.is_get() && response.status != 429 && server.now() >= REMOVAL {
+            change(response);
+        }
+    }));
+}
+
 /// Delays each response to a request whose number is a multiple of `every`.
 fn slow(b: &mut Build, time: Duration, every: u64) {
     b.after(move |request, response| {
@@ -279,11 +298,32 @@ pub(super) const CHOICES: &[Choice] = &[
         .make(|b| {
             b.after(|request, response| {
                 if !(request.is_list() || request.is_create() || request.is_get() || request.is_orders()) {
-                    response.body.clear();
-                    ["content-type", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]
-                        .into_iter()
-                        .for_each(|name| response.remove(name));
+                    leave_only_the_status(response);
                 }
+            });
+        }),
+    own(
+        "versioning.lifetime",
+        "gone",
+        "Once it is removed, GET /pets/{petId} is answered with 410 and an Error, if the key is valid.",
+    ),
+    other("versioning.lifetime", "unknown-path")
+        .does("Once it is removed, GET /pets/{petId} is answered with 404 and nothing else, whatever the key is.")
+        .like("a router without the route")
+        .make(|b| {
+            once_removed(b, |response| {
+                response.status = 404;
+                leave_only_the_status(response);
+            });
+        }),
+    other("versioning.lifetime", "redirected")
+        .does("Once it is removed, GET /pets/{petId} is redirected to the list, whatever the key is.")
+        .like("a rewrite rule for old links")
+        .make(|b| {
+            once_removed(b, |response| {
+                response.status = 301;
+                response.set_body("text/html", "<h1>Moved</h1>");
+                response.set("location", "/v1/pets?status=available");
             });
         }),
     own("versioning.deprecation-signals", "sunset-and-link", "The removal is announced by Sunset and Link."),

@@ -16,7 +16,7 @@ pub(super) fn faults() -> Vec<Fault> {
 }
 
 /// Faults that are so frequent that a suite can be expected to find them on a Free key.
-const FREQUENT: [&str; 7] = [
+const FREQUENT: [&str; 9] = [
     "create.extended-json.control-characters",
     "create.extended-json.comments",
     "create.extended-json.bare-members",
@@ -24,6 +24,8 @@ const FREQUENT: [&str; 7] = [
     "create.category-required.written-otherwise",
     "create.category-type.false-is-nought",
     "get.not-found.smallest-crash",
+    "get.malformed-id.hexadecimal",
+    "get.malformed-id.digits-crash",
 ];
 
 fn dialects() -> Vec<Fault> {
@@ -130,11 +132,38 @@ fn valid() -> Vec<Fault> {
 
 /// Faults of a fetch.
 fn fetches() -> Vec<Fault> {
+    const MALFORMED: &[&str] = &["get.malformed-id"];
     vec![
         fault("smallest-crash", &["get.not-found"])
             .does("A fetch of the smallest int64 is answered with 500.")
             .like("an absolute value that does not exist")
             .turns(404, 500, |request| request.is_get() && request.id() == Some(i64::MIN)),
+        fault("hexadecimal", MALFORMED)
+            .does("An animal can be fetched by its id in hexadecimal.")
+            .like("a conversion that reads every base that the language has")
+            .edit(|request, _| {
+                let id = request.path.strip_prefix("/pets/0x").and_then(|digits| i64::from_str_radix(digits, 16).ok());
+                if let Some(id) = id.filter(|_| request.is_get()) {
+                    request.path = format!("/pets/{id}");
+                }
+            }),
+        fault("underscores", MALFORMED)
+            .does("An animal can be fetched by its id with underscores between the digits.")
+            .like("a conversion that reads numbers as the language writes them")
+            .edit(|request, _| {
+                let id = request.path.trim_start_matches("/pets/");
+                if request.is_get() && id.starts_with(|c: char| c.is_ascii_digit()) {
+                    request.path = request.path.replace('_', "");
+                }
+            }),
+        fault("digits-crash", MALFORMED)
+            .does("An id of more than thirty digits is answered with 500.")
+            .like("a decimal type that has a bound on digits, whose exception nobody catches")
+            .turns(404, 500, |request| request.is_get() && request.path.trim_start_matches("/pets/").len() > 30),
+        fault("bytes-crash", MALFORMED)
+            .does("An id that is not UTF-8 is answered with 500.")
+            .like("a path that is decoded as text, whose exception nobody catches")
+            .turns(404, 500, |request| request.is_get() && request.path.contains("%FF")),
     ]
 }
 

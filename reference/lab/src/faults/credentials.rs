@@ -122,6 +122,13 @@ fn tokens() -> Vec<Fault> {
 fn schemes() -> Vec<Fault> {
     const HEADER: &[&str] = &["auth.bearer-header"];
     vec![
+        fault("another-field-beside", HEADER)
+            .does("The key is accepted in X-Api-Key, also beside an unknown token.")
+            .like("two ways to authenticate, of which either is enough")
+            .admits(|request, key| {
+                let is_unknown = request.token().is_some_and(|token| token != key);
+                is_unknown && request.header("x-api-key") == key
+            }),
         fault("no-space", HEADER)
             .does("The key directly behind the scheme is accepted.")
             .like("a prefix that is cut off without the space")
@@ -170,6 +177,12 @@ fn schemes() -> Vec<Fault> {
 
 fn doors() -> Vec<Fault> {
     vec![
+        fault("beyond-ascii-crash", &["auth.invalid-key"])
+            .does("A token with a character beyond ASCII is answered with 500.")
+            .like("a comparison in constant time, for ASCII only")
+            .turns(401, 500, |request| {
+                request.headers.get("authorization").is_some_and(|value| !value.as_bytes().is_ascii())
+            }),
         fault("label-first", &["auth.before-all-else"])
             .does("Without a key, a creation that is not labelled JSON is answered with 415.")
             .like("a check of the media type in front of the rest")

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Fault, change, fault, set, set_missing};
 use crate::{Request, ServerState};
+use animal_store_reference::Plan;
 
 pub(super) fn faults() -> Vec<Fault> {
     [animals(), strangers(), orders()].into_iter().flatten().collect()
@@ -62,6 +63,16 @@ fn animals() -> Vec<Fault> {
             .does("A fetched animal has no status.")
             .like("a mapping of its own that lacks the newest member")
             .shows_in(Request::is_get, |pet| drop(pet.remove("status"))),
+        fault("split-characters", &["get.agrees"])
+            .does("A character beyond ASCII in which 4 KiB of a fetched animal end is replaced.")
+            .like("a response that is decoded buffer by buffer")
+            .on(Plan::Pro)
+            .after(|request, response, _| {
+                if request.is_get() {
+                    let buffers = response.body.chunks(4_096).map(String::from_utf8_lossy);
+                    response.body = buffers.collect::<String>().into_bytes();
+                }
+            }),
         fault("default-in-lists", &["get.agrees"])
             .does("An animal without a status is listed as available, and fetched without one.")
             .like("a default that the query of lists fills in, and nothing else")

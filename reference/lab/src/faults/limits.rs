@@ -191,6 +191,15 @@ fn costs() -> Vec<Fault> {
             .does("Fetches are counted and never refused.")
             .like("a fetch that counts, and is served all the same")
             .flaw(Flaw::Spares(Request::is_get)),
+        fault("spares-known-animals", &["quota.enforced"])
+            .does("A fetch over the limit is answered with the animal, if there is one.")
+            .like("a cache of animals in front of the limiter")
+            .outside(|request, response, server| {
+                let found = server.newest().into_iter().find(|pet| request.id().is_some_and(|id| pet["id"] == id));
+                if let Some(pet) = found.filter(|_| request.is_get() && response.status == 429) {
+                    response.become_json(200, pet);
+                }
+            }),
         fault("spares-orders", &["quota.enforced"])
             .does("Store orders are counted and never refused.")
             .like("an operation that counts, and is served all the same")

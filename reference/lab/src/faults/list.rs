@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Fault, fault, is_status, set, set_missing};
 use crate::Request;
+use animal_store_reference::Plan;
 
 /// The limit that a request gives.
 pub(super) fn limit_of(request: &Request) -> Option<usize> {
@@ -150,6 +151,21 @@ fn filters() -> Vec<Fault> {
             .after(|request, response, server| {
                 if request.is_list() && response.status == 200 {
                     let mut memory = server.memory();
+                    let minute = server.now() / 60;
+                    let cached = memory.cache.entry(format!("{minute} {}", request.query)).or_insert(response.clone());
+                    response.body.clone_from(&cached.body);
+                }
+            }),
+        fault("kept-for-a-status", &["list.complete"])
+            .does("A list shows for up to a minute what it showed before, unless an animal with a status is created.")
+            .like("lists that are cached until the animals of a status change")
+            .on(Plan::Pro)
+            .after(|request, response, server| {
+                let mut memory = server.memory();
+                if request.object().is_some_and(|pet| pet.contains_key("status")) && response.status == 201 {
+                    memory.cache.clear();
+                }
+                if request.is_list() && response.status == 200 {
                     let minute = server.now() / 60;
                     let cached = memory.cache.entry(format!("{minute} {}", request.query)).or_insert(response.clone());
                     response.body.clone_from(&cached.body);

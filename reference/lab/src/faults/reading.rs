@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Fault, Members, fault, set_missing};
 use crate::Request;
+use animal_store_reference::Plan;
 
 pub(super) fn faults() -> Vec<Fault> {
     [lenient_readers(), failing_readers()].into_iter().flatten().collect()
@@ -159,6 +160,26 @@ fn failing_readers() -> Vec<Fault> {
             .does("A number with an exponent is answered with 500.")
             .like("a conversion of digits, whose exception nobody catches")
             .fails(500, |request| request.holds("1e0")),
+        fault("infinite-crash", &["create.category-int64"])
+            .does("A number that is infinite as a double is answered with 500.")
+            .like("a conversion of a double to an integer, whose exception nobody catches")
+            .fails(500, |request| request.holds("1e400")),
+        fault("unlabelled-crash", &["create.malformed-json"])
+            .does("A body without a media type is answered with 500.")
+            .like("a field that is used before it is looked for")
+            .fails(500, |request| !request.body.is_empty() && request.header("content-type").is_empty()),
+        fault("charset-415", &["create.success"])
+            .does("A body whose media type has a charset is answered with 415.")
+            .like("a comparison of the whole field with application/json")
+            .fails(415, |request| request.header("content-type").contains("charset")),
+        fault("narrow-bytes", &["create.success"])
+            .does("A name of at most 255 characters and more than 255 bytes is answered with 500.")
+            .like("a check of characters, and a column of bytes")
+            .on(Plan::Pro)
+            .fails(500, |request| {
+                let name = request.object().and_then(|pet| pet.get("name")?.as_str().map(str::to_owned));
+                name.is_some_and(|name| name.len() > 255 && name.chars().count() <= 255)
+            }),
         fault("text-crash", &["create.malformed-json"])
             .does("A body labelled as text is answered with 500.")
             .like("a parser that is chosen by the media type, and none for this one")

@@ -54,6 +54,13 @@ fn types() -> Vec<Fault> {
             .does("A category id beyond int64 becomes a negative one.")
             .like("arithmetic that wraps round")
             .reads("categoryId", |id| Some(json!(id.as_u64()?.cast_signed()))),
+        fault("nearest-double", &["create.echo"])
+            .does("A category id near the largest int64 becomes the nearest double.")
+            .like("numbers that are doubles on the way, and brought back to the nearest that fits")
+            // The nearest double is 2^63.
+            .reads("categoryId", |id| {
+                Some(json!(i64::MAX)).filter(|_| id.as_i64().is_some_and(|id| id > i64::MAX - 512))
+            }),
         fault("saturates", &["create.category-int64"])
             .does("A category id beyond int64 becomes the largest or the smallest.")
             .like("numbers brought back to the nearest that fits")

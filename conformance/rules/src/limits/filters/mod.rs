@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use super::keys::{Answer, KeyLimits, Limiter};
 use super::{Explanation, Part};
 use crate::history::Entry;
-use crate::request::Operation;
 
 impl<'h> KeyLimits<'h> {
     /// The best explanation of the responses to the key.
@@ -47,7 +46,7 @@ impl<'h> KeyLimits<'h> {
             }
             let answer = answers.get(&entry.exchange.number).filter(|_| is_own);
             let part = Part {
-                is_own: is_own && entry.operation != Operation::Elsewhere,
+                is_own: is_own && entry.is_of_operation(),
                 is_report: answer.is_some(),
                 is_copy: answer.is_some_and(|answer| self.is_copy(answer)),
                 may_be_ban: of_bans.contains(&entry.exchange.number),

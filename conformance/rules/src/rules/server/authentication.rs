@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
-use crate::request::{Credential, Defect, Operation};
+use crate::request::{Credential, Defect};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::sentence::sentence;
@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 fn valid_key(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     // Another refusal does not show whether the key was accepted.
-    if entry.operation != Operation::Elsewhere && (entry.succeeded() || entry.status() == Some(401)) {
+    if entry.is_of_operation() && (entry.succeeded() || entry.status() == Some(401)) {
         judgement.require(entry, entry.succeeded(), "any status but 401 for a valid key", || answered(entry));
     }
 }
@@ -29,7 +29,7 @@ fn valid_key(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
 fn with_defect<'d>(history: &'d History<'_>, defect: Defect) -> impl Iterator<Item = &'d Entry<'d>> {
     history.entries.iter().filter(move |entry| {
         entry.credential == Credential::Invalid(defect)
-            && entry.operation != Operation::Elsewhere
+            && entry.is_of_operation()
             && entry.operation.is_certainly_valid()
     })
 }
@@ -66,7 +66,7 @@ fn missing_key(facts: &Facts<'_>, judgement: &mut Judgement) {
 /// The id of an animal of this run that a response at another path than the four operations shows, such as `/pets/`. The
 /// specification says nothing about other paths, but a path that shows the animals of the service is one of its operations.
 fn own_animal_elsewhere(history: &History<'_>, entry: &Entry<'_>) -> Option<i64> {
-    if entry.operation != Operation::Elsewhere || !entry.succeeded() {
+    if entry.is_of_operation() || !entry.succeeded() {
         return None;
     }
     let shown = match entry.value()? {
@@ -94,7 +94,7 @@ fn bearer_header(facts: &Facts<'_>, judgement: &mut Judgement) {
     // A key in the query makes the query itself unusual, so the request need not be valid otherwise.
     let entries = facts.history.entries.iter().filter(|entry| {
         let defect = matches!(entry.credential, Credential::Invalid(Defect::NotBearer | Defect::Repeated));
-        defect && entry.operation != Operation::Elsewhere
+        defect && entry.is_of_operation()
     });
     require_refusal(
         facts,
@@ -115,7 +115,7 @@ fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
         let Credential::Invalid(defect) = entry.credential else { return false };
         // An exceeded limit is another defect, also of a request that is valid otherwise.
         let is_sound = matches!(defect, Defect::NotBearer | Defect::Repeated) || entry.operation.is_certainly_valid();
-        entry.operation != Operation::Elsewhere && (!is_sound || entry.status() == Some(429))
+        entry.is_of_operation() && (!is_sound || entry.status() == Some(429))
     });
     let what = "a request without a valid key, whatever else is wrong with it";
     require_refusal(facts, entries, judgement, what);

@@ -41,12 +41,22 @@ fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>
 }
 
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
+    let mut is_category_unknown = false;
     for (entry, body) in admitted(history) {
         let CreateBody::NewPet(_, ambiguities) = body else { continue };
         let what = if ambiguities.is_empty() { "a valid NewPet" } else { "a body that may be accepted or refused" };
         judgement.require_lawful(history, entry, what);
+        is_category_unknown |= ambiguities.contains(&Ambiguity::UnknownCategory);
+    }
+    // Refusals alone do not show that a valid animal is accepted.
+    if is_category_unknown && judgement.failures.is_empty() {
+        judgement.judged = 0;
+        judgement.withheld = Some(UNKNOWN_CATEGORY.to_owned());
     }
 }
+
+/// Note of `create.success` for a run whose animals were all refused, and perhaps for their category.
+const UNKNOWN_CATEGORY: &str = "no response shows a category that the service knows: name one with --category-id";
 
 fn echo(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in history.creates().filter(|(entry, _)| entry.status() == Some(201)) {
@@ -170,6 +180,26 @@ fn extended_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::exchange::Request;
+    use crate::trace_builder::{TraceBuilder, animal};
+
+    #[test]
+    fn a_category_that_nobody_vouches_for_may_be_unknown_until_a_response_shows_it() {
+        let judged = |is_vouched_for: bool, builder: TraceBuilder| {
+            let mut trace = builder.refused_create(400).trace();
+            trace.context.vouches_for_category = is_vouched_for;
+            let mut judgement = Judgement::default();
+            success(&Facts::new(&History::new(&trace)), &mut judgement);
+            (judgement.judged, judgement.failures.len(), judgement.withheld)
+        };
+        let nothing = TraceBuilder::new;
+        assert_eq!(judged(false, nothing()), (0, 0, Some(UNKNOWN_CATEGORY.to_owned())));
+        assert_eq!(judged(true, nothing()), (1, 1, None));
+        let other = Request::new("POST", "/pets").json(r#"{"name":"Max 1","categoryId":1}"#);
+        assert_eq!(judged(false, nothing().ask(other, 201, animal(7, "sold"))), (2, 1, None), "it was accepted");
+        assert_eq!(judged(false, nothing().get(7, Some("sold"))), (1, 1, None), "an animal has it");
+        assert_eq!(judged(false, nothing().refused_create(422)).1, 1, "422 is about nothing that is open");
+    }
 
     #[test]
     fn only_an_unusual_name_may_be_normalised() {

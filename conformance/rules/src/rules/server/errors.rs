@@ -21,8 +21,8 @@ pub(crate) const RULES: &[Rule] = &[
 /// its own.
 fn is_described(entry: &Entry<'_>) -> bool {
     match (&entry.operation, entry.status()) {
-        (Operation::Elsewhere, _) | (_, Some(429)) => false,
-        _ if entry.credential.is_malformed() => false,
+        (_, Some(429)) => false,
+        _ if entry.credential.is_malformed() || !entry.is_of_operation() => false,
         (_, Some(400 | 401 | 404)) => true,
         (Operation::Create(_), Some(402..=499)) => entry.json.is_some(),
         _ => false,
@@ -31,7 +31,7 @@ fn is_described(entry: &Entry<'_>) -> bool {
 
 /// Returns true if the response is an error with a body that the specification does not describe.
 fn is_elsewhere(entry: &Entry<'_>) -> bool {
-    let is_limited = entry.operation != Operation::Elsewhere && entry.status() == Some(429);
+    let is_limited = entry.is_of_operation() && entry.status() == Some(429);
     let is_error = matches!(entry.status(), Some(400..=599)) && entry.json.is_some();
     is_error && !is_described(entry) && !is_limited && !entry.credential.is_malformed()
 }

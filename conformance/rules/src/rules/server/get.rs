@@ -49,7 +49,7 @@ fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             compare_with_known(history, entry, animal, judgement);
         }
         // Once the operation is gone there is nothing left to compare.
-        if entry.key().is_some() && history.era(entry) != Era::Before && matches!(entry.status(), Some(400..=499)) {
+        if entry.is_admitted() && !entry.is_of_operation() {
             judgement.hold();
         }
     }

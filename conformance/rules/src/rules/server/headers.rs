@@ -13,7 +13,7 @@ use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::Entry;
 use crate::limits::{Answer, Finding, KeyLimits, Kind};
-use crate::request::{Credential, Operation};
+use crate::request::Credential;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::sentence::{Sentence, sentence};
@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
 /// Returns true if the response answers an operation, with any status code. A malformed request is excluded: it may be refused by
 /// an edge, which has no header fields of the service.
 fn of_operation(entry: &Entry<'_>) -> bool {
-    entry.operation != Operation::Elsewhere && entry.rate.is_some() && !entry.credential.is_malformed()
+    entry.is_of_operation() && entry.rate.is_some() && !entry.credential.is_malformed()
 }
 
 fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &'static str, field: fn(&RateHeaders) -> &Field) {

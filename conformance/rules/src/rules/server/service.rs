@@ -23,7 +23,7 @@ fn complete_answer(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
     let expected = "a complete HTTP response within the timeout";
     let failure = match &entry.exchange.outcome {
         Outcome::Response(response) => {
-            return judgement.require(entry, !response.cut, expected, || {
+            return judgement.require(entry, !response.cut || response.is_too_long(), expected, || {
                 sentence!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
             });
         }
@@ -147,10 +147,11 @@ mod tests {
             (list(true).failures_of("service.json"), list(false).failures_of("service.json")),
             (Vec::new(), vec![vec![1]])
         );
+        assert_eq!(list(true).failures_of("service.complete-answer"), [[1]], "it may go on for ever");
         assert_eq!(
-            list(true).failures_of("service.complete-answer"),
-            [[1]],
-            "it goes on for longer than any list needs to"
+            list(true).header("content-length", "30000000").failures_of("service.complete-answer"),
+            [[0; 0]; 0],
+            "it would have ended"
         );
     }
 

@@ -105,6 +105,7 @@ impl<'t> ItemVisitor<'t> for IsDate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::{Level, Party, catalogue};
     use crate::trace_builder::TraceBuilder;
 
     #[test]
@@ -132,6 +133,25 @@ mod tests {
         };
         assert!(unseen("2026-06-01T12:00:00Z").is_some_and(|unseen| unseen.contains("a later clock")));
         assert_eq!(unseen("2030-12-05T12:00:00Z"), None);
+    }
+
+    #[test]
+    fn a_removed_operation_is_answered_like_an_unknown_path() {
+        let fetched = |time: &str, key: &'static str, status| -> Vec<&str> {
+            let created =
+                || TraceBuilder::at(time).create(7).with_rate_limit(9, 60).header("content-type", "application/json");
+            let trace = || created().wait(6).key(key).fetch(7, status, String::new());
+            let stated = catalogue().of(Party::Server).filter(|requirement| requirement.level == Level::Stated);
+            stated.map(|requirement| requirement.id.as_str()).filter(|id| !trace().failures_of(id).is_empty()).collect()
+        };
+        for key in ["sk-Key1", "sk-Unknown"] {
+            for status in [301, 303, 404, 410, 501] {
+                for time in ["2030-12-05T12:00:00Z", "2031-06-01T12:00:00Z"] {
+                    assert_eq!(fetched(time, key, status), [""; 0], "{status} with {key} at {time}");
+                }
+                assert_ne!(fetched("2030-12-04T12:00:00Z", key, status), [""; 0], "{status} with {key} before");
+            }
+        }
     }
 
     #[test]

@@ -37,8 +37,11 @@ pub struct Head {
     /// The limits of the keys' plan, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_limits: Option<PlanLimits>,
-    /// A category in which animals can be created.
+    /// The category of the animals that a run creates.
     pub category_id: i64,
+    /// Whether the user of the run said that the service knows this category.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vouches_for_category: bool,
     /// The date to assume instead of the one that responses report, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed_date: Option<String>,
@@ -80,6 +83,7 @@ impl Head {
             keys: context.keys.iter().map(|key| key.reveal().to_owned()).collect(),
             plan_limits: context.plan_limits,
             category_id: context.category_id,
+            vouches_for_category: context.vouches_for_category,
             assumed_date: context.assumed_date.map(|date| date.to_string()),
             name_mark: context.name_mark.clone(),
             left_out: context.left_out.clone(),
@@ -107,6 +111,7 @@ impl Head {
             keys: keys.collect::<Result<_, _>>()?,
             plan_limits: self.plan_limits,
             category_id: self.category_id,
+            vouches_for_category: self.vouches_for_category,
             name_mark: self.name_mark.clone(),
             assumed_date: date.map_err(|error| wrong(format!("assumed_date: {error}")))?,
             left_out: self.left_out.clone(),

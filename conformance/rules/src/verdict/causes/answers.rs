@@ -114,11 +114,8 @@ pub(super) fn dropped_over_the_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
 
 /// The cause where all answers of a kind come without any of the three rate-limit headers.
 pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let answers: Vec<&Entry<'_>> = broken
-        .entries()
-        .iter()
-        .filter(|entry| entry.operation != Operation::Elsewhere && entry.rate.is_some())
-        .collect();
+    let answers: Vec<&Entry<'_>> =
+        broken.entries().iter().filter(|entry| entry.is_of_operation() && entry.rate.is_some()).collect();
     let bare: Vec<&Entry<'_>> = answers.iter().copied().filter(|entry| is_bare(entry)).collect();
     if bare.len() < SEVERAL {
         return None;

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Broken, Cause};
 use crate::history::Entry;
-use crate::request::Operation;
 use crate::trace::exchange::Connection;
 use crate::trace::rate_limit::Field;
 
@@ -19,7 +18,7 @@ pub(super) fn unread_body(broken: &Broken<'_, '_>) -> Option<Cause> {
         let request = &entry.exchange.request;
         let is_kept = request.connection == Connection::Kept;
         let before = if is_kept { last_kept.insert(request.replica.unwrap_or_default(), entry) } else { None };
-        if entry.operation == Operation::Elsewhere || !matches!(entry.status(), Some(400..=599)) {
+        if !entry.is_of_operation() || !matches!(entry.status(), Some(400..=599)) {
             continue;
         }
         let follows_body = before.is_some_and(|before| before.exchange.request.body.is_some());

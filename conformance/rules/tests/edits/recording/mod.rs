@@ -37,6 +37,7 @@ fn read(name: &str) -> Trace {
         keys: head.keys.iter().map(|key| ApiKey::new(key).expect("a usable key")).collect(),
         plan_limits: Some(PlanLimits { per_minute: head.per_minute, per_day: head.per_day }),
         category_id: head.category_id,
+        vouches_for_category: false,
         name_mark: head.name_mark,
         assumed_date: None,
         left_out: Vec::new(),
