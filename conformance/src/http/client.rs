@@ -44,6 +44,9 @@ pub enum ClientError {
     Build(#[from] reqwest::Error),
 }
 
+/// The number of times that a request is sent again of which no byte was sent on its connection.
+const MOST_UNSENT: usize = 3;
+
 /// Sends requests and records their outcomes.
 #[derive(Debug)]
 pub struct Client {
@@ -127,11 +130,14 @@ impl Client {
             }
             builder = builder.body(sent);
         }
-        let again = builder.try_clone().filter(|_| request.connection == Connection::Own);
-        let sent = match (builder.send().await, again) {
-            // A server that rejects the client's certificate may end the connection first. The next connection shows the reason.
-            (Err(error), Some(again)) if errors::is_unsent(&error) => again.send().await,
-            (sent, _) => sent,
+        // A server that rejects the client's certificate may end the connection first. A further connection shows the reason.
+        let mut left = MOST_UNSENT;
+        let sent = loop {
+            let again = builder.try_clone().filter(|_| left > 0 && request.connection == Connection::Own);
+            match (builder.send().await, again) {
+                (Err(error), Some(again)) if errors::is_unsent(&error) => (builder, left) = (again, left - 1),
+                (sent, _) => break sent,
+            }
         };
         let mut response = sent.map_err(|error| describe(&error))?;
         let head = head(&response);

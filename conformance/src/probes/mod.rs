@@ -125,7 +125,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
             gaps::run(session).await
         }
         Probe::Credentials => credentials::run(session, &options.scope).await,
-        Probe::FurtherBodies => further_bodies::run(session).await,
+        Probe::FurtherBodies => further_bodies::run(session, plan.exhausts()).await,
         Probe::FullPage => full_page::run(session, options.concurrency).await,
         Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,
         Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,

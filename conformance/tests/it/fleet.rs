@@ -210,7 +210,7 @@ async fn a_catalogue_for_each_replica_is_caught_whatever_its_ids_are() {
 
 #[tokio::test]
 async fn one_broken_replica_of_three_is_named_with_how_often_it_shows() {
-    for (fault, id) in [(Fault::NoReset, "headers.reset"), (Fault::Forbids, "auth.exact-key")] {
+    for (fault, id) in [(Fault::NoReset, "headers.reset"), (Fault::Forbids, "auth.invalid-key")] {
         let report = report_on(&[small(), small(), Nature { fault: Some(fault), ..small() }]).await;
         assert_eq!(report.verdict, Verdict::Violates, "{fault:?}");
         let third = &report.replicas[2];

@@ -248,8 +248,7 @@ impl Policy {
         count.used_today += requests;
         count.minutes[1] += requests;
         if matches!(self.anchor, Anchor::Log(_) | Anchor::Draining(_)) {
-            let from = self.slot.map_or(now, |slot| now - now.rem_euclid(slot));
-            (0..requests).for_each(|_| count.log.push_back(from));
+            (0..requests).for_each(|_| count.log.push_back(self.begin_of_slot(now)));
         }
     }
 
@@ -267,6 +266,11 @@ impl Policy {
             next += every;
         }
         count.next = Some(next);
+    }
+
+    /// The time from which a log counts a request.
+    fn begin_of_slot(&self, now: i64) -> i64 {
+        self.slot.map_or(now, |slot| now - now.rem_euclid(slot))
     }
 
     fn roll(&self, count: &mut Count, server: &ServerState, now: i64) {
@@ -295,7 +299,7 @@ impl Policy {
             count.used = count.log.len() as u64;
             let is_draining = matches!(self.anchor, Anchor::Draining(_));
             let last = if is_draining { count.log.back() } else { count.log.front() };
-            count.ends = last.unwrap_or(&now) + kept;
+            count.ends = last.copied().unwrap_or(self.begin_of_slot(now)) + kept;
         } else if now >= count.ends {
             count.ends = match self.anchor {
                 Anchor::Clock | Anchor::Sliding => now - now.rem_euclid(window) + window,

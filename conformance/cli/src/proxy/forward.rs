@@ -19,8 +19,8 @@ use super::arrival::{Connections, Open};
 use super::capture::{Answer, Asked, Captured, Head};
 use super::hop::{self, Refusal};
 use super::session::Log;
-use super::tee::{Copied, End, Finish, Tee, Upload};
-use super::upstream::{Upstream, failure};
+use super::tee::{Copied, End, Finish, Tee, Upload, failure};
+use super::upstream::Upstream;
 use animal_store_conformance::Interrupt;
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
 use super::budget::{Budget, Reserved};
-use super::upstream::failure;
+use animal_store_conformance::http::errors;
 use animal_store_rules::trace::exchange::{Failure, FailureKind, MAX_BODY};
 
 /// A copy of a body.
@@ -150,6 +150,12 @@ impl Drop for Tee {
     fn drop(&mut self) {
         self.finish(&End::Unread);
     }
+}
+
+/// The reason why the server gave no response: of this kind, unless the error shows another one.
+pub(super) fn failure(error: &(dyn std::error::Error + 'static), kind: FailureKind) -> Failure {
+    let (found, detail) = errors::of(error);
+    Failure { kind: found.unwrap_or(kind), detail }
 }
 
 /// The body of a request while it is sent: its copy once it has ended, and the time since which the server has the turn.

@@ -11,8 +11,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::AsyncStream;
-use super::tee::Tee;
-use animal_store_conformance::http::errors;
+use super::tee::{Tee, failure};
 use animal_store_conformance::http::tls::{UnusableTls, configuration};
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 
@@ -98,12 +97,6 @@ async fn handshake(stream: impl AsyncStream) -> Result<SendRequest<Tee>, Failure
     // The connection ends with the sender, or when the server closes it.
     tokio::spawn(connection.with_upgrades());
     Ok(sender)
-}
-
-/// The reason why the server gave no response: of this kind, unless the error shows another one.
-pub(super) fn failure(error: &(dyn std::error::Error + 'static), kind: FailureKind) -> Failure {
-    let (found, detail) = errors::of(error);
-    Failure { kind: found.unwrap_or(kind), detail }
 }
 
 #[cfg(test)]

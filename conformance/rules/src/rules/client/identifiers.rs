@@ -98,10 +98,8 @@ impl Shown {
     /// Returns true if a client asks for a known identifier that a double or 32 bits cannot hold, so that it kept the digits.
     fn keeps(&mut self, id: PetId) -> bool {
         let PetId::Int64(id) = id else { return false };
-        let lost: Vec<&'static str> = match self.ids.contains(&id) {
-            true => alterations(id).into_iter().map(|(_, how)| how).collect(),
-            false => Vec::new(),
-        };
+        let is_known = self.ids.contains(&id);
+        let lost: Vec<&'static str> = alterations(id).into_iter().filter(|_| is_known).map(|(_, how)| how).collect();
         let is_kept = !lost.is_empty();
         self.kept.extend(lost);
         is_kept

@@ -235,7 +235,7 @@ pub(super) fn sent_body(request: &SentRequest) -> Option<Option<Body>> {
     };
     let content_type = content_type.map_or_else(|| data.mime_type(), Cow::from).into_owned();
     let is_known = is_whole && !content_type.is_empty() && !marks::has_redacted_value(&bytes);
-    is_known.then(|| Some(Body { content_type, bytes }))
+    is_known.then_some(Some(Body { content_type, bytes }))
 }
 
 /// The body of a response. Exporters truncate long bodies, leave bodies out, and reformat bodies that they have parsed.
