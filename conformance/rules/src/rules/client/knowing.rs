@@ -196,11 +196,15 @@ impl Sender {
         self.turn.0 == later.turn.0
     }
 
+    /// Returns true if a connection that has carried the response to this request repeats the request.
+    pub(super) fn is_repeated_by(&self, later: &Sender) -> bool {
+        self.request == later.request && self.is_seen_on_connection_of(later)
+    }
+
     /// Returns true if a later request was sent by a task that knew the response to this request, rather than waiting in a queue since. A
     /// connection that knew the response repeats the request, and a queue has further ones.
     pub(super) fn is_disregarded_by(&self, later: &Sender) -> bool {
-        let knew = self.is_of_single_task() || self.is_seen_on_connection_of(later);
-        let is_one_task = knew && self.request == later.request;
+        let is_one_task = self.is_repeated_by(later) || self.is_of_single_task() && self.request == later.request;
         let may_be_queued =
             later.busy_since <= self.received_at && later.count.saturating_sub(self.count) <= MOST_QUEUED;
         (is_one_task || !may_be_queued) && self.reaches(later, is_one_task)

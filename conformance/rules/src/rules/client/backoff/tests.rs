@@ -233,10 +233,18 @@ fn one_task_may_use_two_connections_in_turn() {
 
 #[test]
 fn tasks_that_back_off_together_queue_for_one_connection() {
+    let of_tasks = |waits: &[i64]| {
+        let refused = refused(waits, None);
+        broken(
+            refused
+                .change_each(|exchange| exchange.request.query = Some(format!("limit={}", exchange.number % 20 + 1))),
+        )
+    };
     let bursts = [10, 20, 40, 80].map(|wait| [vec![3; 19], vec![wait * 10]].concat()).concat();
-    assert!(!broken(refused(&bursts, None)));
+    assert!(!of_tasks(&bursts));
     let jitter = [vec![3; 60], vec![300; 3]].concat();
-    assert!(!broken(refused(&jitter, None)), "the first attempts of twenty tasks with full jitter");
+    assert!(!of_tasks(&jitter), "the first attempts of twenty tasks with full jitter");
+    assert!(broken(refused(&[3; 13], None)), "one request is repeated");
     let paced = (0..6).fold(TraceBuilder::new(), |builder, _| builder.wait_millis(60).list(200, 1, 60)).wait_millis(60);
     let single = (0..15).fold(paced, |builder, _| builder.list(429, 0, 60).wait_millis(3));
     assert!(broken(single), "a single task has no queue");
