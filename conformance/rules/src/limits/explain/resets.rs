@@ -135,12 +135,12 @@ impl Evaluator<'_, '_, '_> {
         let may_be_of_others =
             self.hypothesis().others || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
         let wrong = if is_drain {
-            // No newer request counts.
+            // A newer request that counts makes the Reset wrong.
             let mut earlier = (0..at).rev().filter(|other| self.events[*other].precedes(event));
             let newest = earlier.find(|other| self.is_certain_to_count(*other));
             newest.filter(|newest| self.shares.logged(&self.events[*newest]).0 > begun.1)
         } else {
-            // No older request counts.
+            // An older request that counts makes the Reset wrong.
             let kept_since = event.received - (Tolerance::KEPT.seconds() - self.hypothesis().slot) * SECOND;
             let first = self.events.partition_point(|other| other.sent <= kept_since);
             let mut kept = (first..at).filter(|other| self.events[*other].precedes(event));

@@ -201,6 +201,12 @@ impl Sender {
         self.request == later.request && self.is_seen_on_connection_of(later)
     }
 
+    /// Returns true if the request is repeated on a connection that has carried its response, or on another one while each was the only one
+    /// open.
+    pub(super) fn is_followed_alone_by(&self, later: &Sender) -> bool {
+        self.is_repeated_by(later) || self.request == later.request && self.is_alone() && later.is_alone()
+    }
+
     /// Returns true if a later request was sent by a task that knew the response to this request, rather than waiting in a queue since. A
     /// connection that knew the response repeats the request, and a queue has further ones.
     pub(super) fn is_disregarded_by(&self, later: &Sender) -> bool {

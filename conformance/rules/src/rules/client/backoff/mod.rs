@@ -261,7 +261,7 @@ impl Refusals {
         }
         if let Some(run) = &mut self.all.run {
             // A queue has further requests.
-            let is_repetition = run.senders.windows(2).all(|pair| pair[0].is_repeated_by(&pair[1]));
+            let is_repetition = run.senders.windows(2).all(|pair| pair[0].is_followed_alone_by(&pair[1]));
             let is_single_task = is_repetition || run.senders.first().is_some_and(Sender::is_of_single_task);
             if run.waits.short >= if is_single_task { SHORT_WAITS } else { SHORT_WAITS_OF_TASKS } {
                 run.accuse(clients, entry, sentence!("the last {} without a wait", run.waits.short), judgement);

@@ -245,6 +245,10 @@ fn tasks_that_back_off_together_queue_for_one_connection() {
     let jitter = [vec![3; 60], vec![300; 3]].concat();
     assert!(!of_tasks(&jitter), "the first attempts of twenty tasks with full jitter");
     assert!(broken(refused(&[3; 13], None)), "one request is repeated");
+    let reconnected = refused(&[3; 13], None).change_each(|exchange| {
+        exchange.known.carrier = Some(Carrier { connection: exchange.number as u64, others: 0 });
+    });
+    assert!(broken(reconnected), "and each time on a connection of its own");
     let paced = (0..6).fold(TraceBuilder::new(), |builder, _| builder.wait_millis(60).list(200, 1, 60)).wait_millis(60);
     let single = (0..15).fold(paced, |builder, _| builder.list(429, 0, 60).wait_millis(3));
     assert!(broken(single), "a single task has no queue");
