@@ -304,6 +304,10 @@ mod tests {
     use crate::trace_builder::TraceBuilder;
 
     fn sampled(requests: Vec<(Request, u16)>) -> Trace {
+        recorded(Extent::Sample, requests)
+    }
+
+    fn recorded(extent: Extent, requests: Vec<(Request, u16)>) -> Trace {
         let mut builder = TraceBuilder::new();
         for (request, status) in requests {
             let authorization = request.authorization.clone();
@@ -311,7 +315,7 @@ mod tests {
             builder = builder.change_last(|exchange| exchange.request.authorization = authorization);
         }
         let Trace { mut context, exchanges } = builder.trace();
-        context.extent = Extent::Sample;
+        context.extent = extent;
         trace(context, exchanges, &mut Pseudonyms::new("ab12"))
     }
 
@@ -382,17 +386,9 @@ mod tests {
 
     #[test]
     fn a_token_that_the_service_never_knew_and_a_name_beside_keys_put_no_key_in_the_wrong_place() {
-        let places = |extent, requests: Vec<(Request, u16)>| {
-            let mut builder = TraceBuilder::new();
-            for (request, status) in requests {
-                let authorization = request.authorization.clone();
-                builder = builder.ask(request, status, String::new());
-                builder = builder.change_last(|exchange| exchange.request.authorization = authorization);
-            }
-            let Trace { mut context, exchanges } = builder.trace();
-            context.extent = extent;
-            let trace = trace(context, exchanges, &mut Pseudonyms::new("ab12"));
-            trace.exchanges.iter().filter_map(|exchange| exchange.known.misplaced_key).collect::<Vec<_>>()
+        let places = |extent, requests| {
+            let exchanges = recorded(extent, requests).exchanges;
+            exchanges.iter().filter_map(|exchange| exchange.known.misplaced_key).collect::<Vec<_>>()
         };
         let of_test = |status| {
             let path = Request::new("GET", "/pets/sk-invalid-1").authorization("Bearer sk-valid-1");

@@ -157,6 +157,17 @@ fn two_recorders_of_one_response_differ_in_the_fields_of_their_hop_only() {
 }
 
 #[test]
+fn a_repetition_with_the_same_idempotency_key_is_recorded_twice() {
+    let created = |key: &str, time: i32| {
+        let fields = json!([{"name": "Host", "value": "api.example.com"}, {"name": "Idempotency-Key", "value": key}]);
+        entry(&[("/request/method", json!("POST")), ("/request/headers", fields), ("/time", json!(time))])
+    };
+    let kept =
+        |second: &str| read_all(&archive(&[created("k-1", 5), created(second, 6)]), None).expect("an archive").1.len();
+    assert_eq!([kept("k-1"), kept("k-2")], [1, 2]);
+}
+
+#[test]
 fn a_redirect_of_the_browser_itself_names_no_service() {
     let redirect = entry(&[
         ("/request/url", json!("http://api.example.com/v1/pets")),
