@@ -44,7 +44,7 @@ pub enum ClientError {
     Build(#[from] reqwest::Error),
 }
 
-/// The number of times that a request is sent again of which no byte was sent on its connection.
+/// The number of times that a request is sent again if its connection ended before the first byte was sent.
 const MOST_UNSENT: usize = 3;
 
 /// Sends requests and records their outcomes.

@@ -98,7 +98,7 @@ mod tests {
         let each = [(0, 9), (1, 9), (0, 8), (1, 8), (0, 7), (1, 7)];
         assert_eq!(spent(&[&each[..], &[(0, 0)]].concat()), [0; 0], "each by itself");
         let busy = [(0, 9), (1, 9), (0, 7), (1, 8), (0, 5), (1, 7), (0, 0)];
-        assert_eq!(spent(&busy), [0; 0], "somebody else uses one of them");
+        assert_eq!(spent(&busy), [0; 0], "another client uses one of them");
         let once = [(0, 9), (1, 8), (1, 7), (1, 6), (1, 5), (1, 4), (1, 3), (1, 2), (1, 1), (1, 0), (1, 0)];
         assert_eq!(spent(&once), [0; 0], "once may be chance");
     }

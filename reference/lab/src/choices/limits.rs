@@ -85,22 +85,22 @@ pub const CHOICES: &[Choice] = &[
         .does("The key is banned for 85 s at its fortieth request.")
         .make(|b| b.limit(|policy| policy.banned = Some((40, 85)))),
     circumstance("headers.remaining-falls", "some-others")
-        .does("Every ninth request, somebody else sends one too.")
+        .does("Every ninth request, another client sends one too.")
         .make(|b| b.limit(|policy| policy.others = Some(9))),
     circumstance("headers.remaining-falls", "many-others")
-        .does("Every second request, somebody else sends one too.")
+        .does("Every second request, another client sends one too.")
         .make(|b| b.limit(|policy| policy.others = Some(2))),
     circumstance("headers.remaining-falls", "others-and-bans")
-        .does("Every second request, somebody else sends one too, and a second refusal bans the key.")
+        .does("Every second request, another client sends one too, and a second refusal bans the key.")
         .make(|b| b.limit(|policy| (policy.others, policy.ban, policy.counts_late) = (Some(2), Some(120), true))),
     circumstance("headers.remaining-falls", "others-in-a-log")
-        .does("Every fifth request, somebody else sends one too, and the requests of the last minute count.")
+        .does("Every fifth request, another client sends one too, and the requests of the last minute count.")
         .make(|b| b.limit(|policy| (policy.others, policy.anchor) = (Some(5), Anchor::Log(60)))),
     circumstance("headers.remaining-falls", "steady-others")
-        .does("Every 2.5 seconds, somebody else sends a request.")
+        .does("Every 2.5 seconds, another client sends a request.")
         .make(|b| b.limit(|policy| policy.steady = Some(2_500))),
     circumstance("headers.remaining-falls", "steady-others-in-a-log")
-        .does("Every 2.5 seconds, somebody else sends a request, and the requests of the last minute count.")
+        .does("Every 2.5 seconds, another client sends a request, and the requests of the last minute count.")
         .make(|b| b.limit(|policy| (policy.steady, policy.anchor) = (Some(2_500), Anchor::Log(60)))),
     circumstance("headers.reset-time", "beginning-of-minute")
         .does("The clock starts at the beginning of a minute.")

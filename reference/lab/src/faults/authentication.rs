@@ -27,7 +27,7 @@ fn missing() -> Vec<Fault> {
     vec![
         fault("forbids", &["auth.missing-key", "auth.invalid-key"])
             .does("A missing or invalid key is answered with 403.")
-            .like("403 for whoever is not known")
+            .like("403 for unknown callers")
             .turns(401, 403, |_| true),
         fault("anonymous-reads", &["auth.missing-key"])
             .does("Reads need no key.")

@@ -124,7 +124,7 @@ fn required() -> Vec<Fault> {
             .turns(400, 500, |request| request.is_create() && lacks(request, "name")),
         fault("category-defaults", &["create.category-required"])
             .does("A body without a category creates an animal.")
-            .like("a missing number that is nought")
+            .like("a missing number that is zero")
             .edit_created(|pet| set_missing(pet, "categoryId", 0)),
         fault("category-not-null", &["create.category-required"])
             .does("A body without a category is answered with 500.")

@@ -88,7 +88,7 @@ fn lenient_readers() -> Vec<Fault> {
             .replaces(":+1", ":1"),
         fault("not-a-number", &["create.malformed-json"])
             .does("NaN is accepted as a number.")
-            .like("NaN taken for a number, and stored as nought")
+            .like("NaN taken for a number, and stored as zero")
             .replaces(":NaN", ":0"),
         fault("replacement-characters", &["create.malformed-json"])
             .does("A body that is not UTF-8 creates an animal.")

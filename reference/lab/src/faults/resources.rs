@@ -41,7 +41,7 @@ pub(super) fn faults() -> Vec<Fault> {
             .shows(|pet| change(pet, "id", |id| Some((id.as_u64()? + (1 << 63)).into()))),
         fault("fractional-ids", &["pet.int64"])
             .does("Ids have a fraction.")
-            .like("random numbers between nought and one for ids")
+            .like("random numbers between zero and one for ids")
             .shows(|pet| change(pet, "id", |id| Some((id.as_f64()? + 0.5).into()))),
         fault("null-status", &["pet.status-values"])
             .does("An animal without a status has the status null.")

@@ -37,7 +37,7 @@ fn types() -> Vec<Fault> {
             .takes("name", true, "true"),
         fault("empty-is-nought", &["create.category-type"])
             .does("An empty string is taken for a category id.")
-            .like("an empty text that is nought as a number")
+            .like("an empty text that is zero as a number")
             .takes("categoryId", "", 0),
         fault("null-is-nought", &["create.category-type"])
             .does("null is taken for a category id.")

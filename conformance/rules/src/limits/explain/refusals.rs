@@ -6,7 +6,7 @@ use super::{Bound, Evaluator, FAR, Kind};
 use crate::tolerance::Tolerance;
 use jiff::SignedDuration;
 
-/// The largest of these bounds, each of which is on the use of one window, and the limit. `None` if a window is full, or has no bound.
+/// The largest of these bounds on the use of one window each, and the limit. `None` if a window is full, or has no bound.
 fn with_room(bounds: impl Iterator<Item = Option<Bound>>, limit: i64) -> Option<(Bound, i64)> {
     let bounds: Vec<Bound> = bounds.collect::<Option<_>>()?;
     Some((bounds.into_iter().max_by_key(|bound| bound.value)?, limit)).filter(|(used, _)| used.value < limit)

@@ -115,7 +115,7 @@ mod tests {
         };
         let reported = |answers: &[(u16, u64)]| possible(TraceBuilder::new().lists(7, answers));
         assert_eq!(reported(&[(429, 0), (200, 6)]), [1], "a run before");
-        assert_eq!(reported(&[(200, 2), (429, 0)]), [2], "somebody else");
+        assert_eq!(reported(&[(200, 2), (429, 0)]), [2], "another client");
         assert_eq!(reported(&[(200, 1), (429, 0)]), NONE, "reported before it was counted");
         assert_eq!(reported(&[(200, 0), (429, 0), (404, 0), (429, 0)]), [4], "not the first");
         assert_eq!(reported(&[(200, 6), (200, 2), (200, 1), (200, 0), (429, 0)]), [5], "there is somebody else");

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(costs(&alternating(6, 2, 1)), [2]);
         assert_eq!(costs(&alternating(5, 2, 1)), [0; 0], "four times are few");
         assert_eq!(costs(&alternating(6, 1, 1)), [0; 0]);
-        assert_eq!(costs(&alternating(6, 2, 2)), [0; 0], "somebody else may send as many");
+        assert_eq!(costs(&alternating(6, 2, 2)), [0; 0], "another client may send as many");
         let mut once = alternating(7, 2, 1);
         once[13].1 -= 1;
         assert_eq!(costs(&once), [0; 0], "once a list cost two: somebody else is about");

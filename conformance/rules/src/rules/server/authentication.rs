@@ -145,7 +145,11 @@ mod tests {
 
     #[test]
     fn what_else_stands_elsewhere_is_open() {
-        assert_eq!(shown_elsewhere(200, animal(8, "sold")).failures_of("auth.missing-key"), NONE, "somebody else's");
+        assert_eq!(
+            shown_elsewhere(200, animal(8, "sold")).failures_of("auth.missing-key"),
+            NONE,
+            "an animal of another client"
+        );
         let renamed = animal(7, "sold").replace("Rex 1", "Max 1");
         assert_eq!(
             shown_elsewhere(200, renamed).failures_of("auth.missing-key"),

@@ -43,7 +43,7 @@ fn failures_count_for_the_window_that_they_fell_in() {
 #[test]
 fn a_refusal_with_nothing_remaining_is_early_where_that_is_so_in_two_windows() {
     let once = || TraceBuilder::new().window(50).lists(60, &[(200, 9), (429, 0)]);
-    assert_eq!(once().failures_of("quota.not-early"), NONE, "somebody else may have used nine, unseen");
+    assert_eq!(once().failures_of("quota.not-early"), NONE, "another client may have used nine, unseen");
     assert_eq!(once().wait(60).window(50).lists(60, &[(200, 59), (200, 58)]).failures_of("quota.not-early"), NONE);
     let twice = once().wait(60).window(50).lists(60, &[(200, 59), (429, 0)]);
     assert_eq!(twice.failures_of("quota.not-early"), [[2, 1], [4, 3]]);

@@ -38,7 +38,7 @@ fn before_it_is_there_an_animal_is_found_or_not_and_nothing_else() {
         assert_eq!(asked(status), [[1]], "{status}");
     }
     let there = TraceBuilder::new().get(7, Some("sold")).get(7, Some("sold"));
-    assert_eq!(there.failures_of("get.not-found"), [[0; 0]; 0], "somebody else's may have been there");
+    assert_eq!(there.failures_of("get.not-found"), [[0; 0]; 0], "an animal of another client may have been there");
 }
 
 #[test]
