@@ -101,8 +101,8 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64
 
 /// The length of the slots of a log in seconds, as Resets show it: each is the end of a slot, and not all are ends of the same minutes.
 fn slot_of(events: &[Event<'_>]) -> Option<i64> {
-    // The report of a possible ban may say anything.
-    let reports = events.iter().filter(|event| !event.may_be_ban).filter_map(|event| event.report);
+    // A refusal may report the end of a ban.
+    let reports = events.iter().filter(|event| event.is_admitted()).filter_map(|event| event.report);
     let resets = reports.map(|report| report.reset / SECOND % 60);
     let ends: HashSet<i64> = resets.collect();
     let mut slots = [30, 20, 15, 12, 10, 6, 5].into_iter().filter(|_| ends.len() > 1);
