@@ -121,12 +121,13 @@ fn alike(text: &str, rng: &mut Rng) -> String {
 
 #[cfg(test)]
 mod tests {
+    use animal_store_rules::request::credential;
     use animal_store_rules::trace::exchange::Response;
     use animal_store_rules::trace::knowledge::Knowledge;
     use jiff::Timestamp;
 
     use super::*;
-    use crate::http::key_forms::with_another_end;
+    use crate::http::key_forms::{toggle_case, with_another_character, with_another_end};
     use crate::redaction::redactor_for;
     use crate::run::judge::context;
 
@@ -161,6 +162,23 @@ mod tests {
             assert_ne!(token(&trace.exchanges[0]), Some(key), "seed {seed}");
             let shown = trace_of(&redactor.redact(&changed)).exchanges;
             assert_ne!(token(&restored(shown, &with_pseudonyms)[0]), Some(key), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_changed_key_is_read_alike_before_and_after_its_replacement() {
+        let key = "sk-Xl1ve-kEy";
+        let mut options = Options::new("http://h/v1", key).expect("usable options");
+        let changed = (0..key.len()).flat_map(|at| [with_another_character(key, at), key[..at].to_owned()]);
+        for token in changed.chain([toggle_case(key), format!("{key}x")]) {
+            let run = Trace { context: context(&options), ..trace_of(&token) };
+            for seed in 0..200 {
+                options.seed = seed;
+                let (recorded, _) = without_secrets(&run, &options);
+                let [read, read_again] =
+                    [&run, &recorded].map(|trace| credential(&trace.exchanges[0].request, &trace.context));
+                assert_eq!(read, read_again, "{token}, seed {seed}");
+            }
         }
     }
 
