@@ -3,6 +3,7 @@
 use crate::http::key_forms::with_another_character;
 use crate::probes::replaced;
 use crate::probes::session::Session;
+use animal_store_rules::secrets::LEAST_DISTINCT;
 use animal_store_rules::trace::exchange::Request;
 
 /// The placeholder for a new plain name.
@@ -92,7 +93,11 @@ impl Mutation {
             Mutation::Other(token) => request.authorization(bearer(token)),
             Mutation::Suffix(suffix) => request.authorization(bearer(&format!("{key}{suffix}"))),
             Mutation::Prefix(prefix) => request.authorization(bearer(&format!("{prefix}{key}"))),
-            Mutation::Cut(percent) => request.authorization(bearer(&key[..index(key, *percent)])),
+            Mutation::Cut(percent) => {
+                // A shorter token may be a part of any text by chance, in which it would then be hidden.
+                let length = index(key, *percent).max(LEAST_DISTINCT).min(key.len() - 1);
+                request.authorization(bearer(&key[..length]))
+            }
             Mutation::Changed(percent) => {
                 request.authorization(bearer(&with_another_character(key, index(key, *percent))))
             }
