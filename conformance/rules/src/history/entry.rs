@@ -10,7 +10,7 @@ use crate::trace::Context;
 use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
 use crate::trace::knowledge::Fact;
-use crate::trace::rate_limit::{self, RateHeaders};
+use crate::trace::rate_limit::{self, RateHeaders, Window};
 use crate::trace::retry_after::{self, RetryAfter};
 
 /// An exchange with its request classified and its response parsed.
@@ -102,6 +102,12 @@ impl<'t> Entry<'t> {
     #[must_use]
     pub fn succeeded(&self) -> bool {
         matches!(self.status(), Some(200..=299))
+    }
+
+    /// The window that the rate-limit header fields of the response report, if all three can be read.
+    #[must_use]
+    pub fn window(&self) -> Option<Window> {
+        self.rate.as_ref()?.window()
     }
 
     /// Returns true if the response is that of an operation. Otherwise the specification states nothing about it, because it is that of

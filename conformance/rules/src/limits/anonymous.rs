@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use crate::history::{Entry, History};
-use crate::trace::rate_limit::{RateHeaders, Window};
+use crate::trace::rate_limit::Window;
 
 /// The allowance of callers without a valid key, as far as the responses to them show it.
 #[derive(Debug, Default)]
@@ -24,17 +24,17 @@ impl Anonymous {
     pub fn new(history: &History<'_>) -> Anonymous {
         let callers: Vec<&Entry<'_>> =
             history.entries.iter().filter(|entry| entry.credential.is_invalid() && entry.status().is_some()).collect();
-        if !callers.iter().any(|entry| entry.status() == Some(429)) || shares_the_keys_count(&callers) {
-            return Anonymous::default();
-        }
         let mut explained = HashSet::new();
+        if shares_the_keys_count(&callers) {
+            return Anonymous { explained };
+        }
         for (at, entry) in callers.iter().enumerate().filter(|(_, entry)| entry.status() == Some(429)) {
             // Several replicas may count such callers together, or each by itself.
             let replica = entry.exchange.request.replica;
-            let earlier = callers[..at].iter().copied();
-            let of_replica: Vec<&Entry<'_>> =
-                earlier.filter(|other| other.exchange.request.replica == replica).collect();
-            if is_explained(&callers[..at], entry) || is_explained(&of_replica, entry) {
+            let mut of_replica = callers[..at].to_vec();
+            of_replica.retain(|other| other.exchange.request.replica == replica);
+            let counted = [&callers[..at], &of_replica];
+            if counted.iter().any(|earlier| is_exhausted(earlier) || is_exhausted_by_others(earlier, entry)) {
                 explained.insert(entry.exchange.number);
             }
         }
@@ -48,26 +48,24 @@ impl Anonymous {
     }
 }
 
-/// Returns true if the allowance was exhausted when a caller was refused, given the earlier callers.
-fn is_explained(callers: &[&Entry<'_>], refused: &Entry<'_>) -> bool {
-    is_exhausted(callers) || is_exhausted_by_others(callers, refused)
-}
-
-/// Returns true if the answers to these callers have counted an allowance down to nothing.
+/// Returns true if the answers to these callers have counted an allowance down to nothing. Remaining may be reported before the request is
+/// counted, requests since the last report, such as those to no operation, may have been counted as well, and a sliding limit may have
+/// restored as many requests as were used.
 fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
     let admitted = callers.iter().rev().filter(|other| other.status() != Some(429));
     let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, allowance(entry)?)));
     let Some((since, last)) = reported.next() else { return false };
-    let before: Vec<Window> =
-        reported.map(|(_, window)| window).take_while(|window| window.limit == last.limit).collect();
-    is_last(last, &before, since)
+    let before = reported.map(|(_, window)| window).take_while(|window| window.limit == last.limit);
+    let remaining: Vec<u64> = std::iter::once(last).chain(before).map(|window| window.remaining).collect();
+    let has_fallen = remaining.windows(2).any(|pair| pair[0] < pair[1]);
+    last.remaining <= 1 + since && (has_fallen || last.limit == 1)
 }
 
 /// Returns true if a refusal reports that nothing remains of the last reported allowance, and other clients are seen to use it: between two
 /// answers it fell by more than the one request that was sent.
 fn is_exhausted_by_others(callers: &[&Entry<'_>], refused: &Entry<'_>) -> bool {
     let Some(last) = callers.iter().rev().find_map(|entry| allowance(entry)) else { return false };
-    let is_empty = window(refused).is_some_and(|now| now.remaining == 0 && now.is_same(last));
+    let is_empty = refused.window().is_some_and(|now| now.remaining == 0 && now.is_same(last));
     // If requests with a key were counted as well, Remaining would have fallen by all requests in between.
     is_empty && falls(callers).any(|(fell, between)| fell > 1 && (between == 0 || fell < between + 1))
 }
@@ -82,23 +80,9 @@ fn falls(callers: &[&Entry<'_>]) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-fn window(entry: &Entry<'_>) -> Option<Window> {
-    entry.rate.as_ref().and_then(RateHeaders::window)
-}
-
 /// The window that a 401 reports. A response with another status may have been made before the request was counted, with other figures.
 fn allowance(entry: &Entry<'_>) -> Option<Window> {
-    window(entry).filter(|_| entry.status() == Some(401))
-}
-
-/// Returns true if a report was the last one of an allowance that falls, given the reports before it, the latest first. Remaining may be
-/// reported before the request is counted. `since` further requests, such as those to no operation, may have been counted without a report.
-/// A sliding limit may have restored as many requests as were used.
-fn is_last(last: Window, before: &[Window], since: u64) -> bool {
-    let earlier = before.iter().map(|window| window.remaining);
-    let later = std::iter::once(last.remaining).chain(earlier.clone());
-    let falls = earlier.zip(later).any(|(earlier, later)| earlier > later);
-    last.remaining <= 1 + since && (falls || last.limit == 1)
+    entry.window().filter(|_| entry.status() == Some(401))
 }
 
 /// Returns true if requests with a key lower the Remaining of callers without one, so that the allowance is not that of such callers

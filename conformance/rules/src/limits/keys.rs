@@ -8,6 +8,7 @@ use super::Explanation;
 use super::anonymous::Anonymous;
 use crate::catalogue::plan::PlanLimits;
 use crate::history::{Entry, History};
+use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::Window;
 
 /// An answer of an operation to a valid key, with the window that its headers report.
@@ -36,6 +37,11 @@ impl Answer<'_> {
     #[must_use]
     pub fn left(&self) -> i64 {
         self.window.reset - self.entry.answered_at().as_second()
+    }
+
+    /// Returns true if the window ends later than a minute can.
+    pub(super) fn is_far(&self) -> bool {
+        self.left() > Tolerance::LONGEST_MINUTE.seconds()
     }
 }
 
@@ -123,7 +129,7 @@ impl<'h> KeyLimits<'h> {
     /// The limits of the key with this index, with which these requests came.
     pub(super) fn new(history: &'h History<'h>, index: usize, entries: &[&'h Entry<'h>]) -> KeyLimits<'h> {
         let of_operations = entries.iter().copied().filter(|entry| entry.is_of_operation());
-        let reported = |entry: &'h Entry<'h>| Some(Answer { entry, window: entry.rate.as_ref()?.window()? });
+        let reported = |entry: &'h Entry<'h>| Some(Answer { entry, window: entry.window()? });
         KeyLimits {
             history,
             index,

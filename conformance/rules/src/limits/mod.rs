@@ -27,7 +27,7 @@ pub use shared::SpentByAnother;
 use crate::catalogue::plan::PlanLimits;
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
-use crate::trace::rate_limit::{RateHeaders, Window};
+use crate::trace::rate_limit::Window;
 pub(crate) use timeline::Part;
 use timeline::Timeline;
 
@@ -48,7 +48,7 @@ impl Finding<'_> {
     /// The window that the exchange at this index of `entries` reports.
     #[must_use]
     pub fn window(&self, place: usize) -> Option<Window> {
-        self.entries.get(place)?.rate.as_ref()?.window()
+        self.entries.get(place)?.window()
     }
 
     /// Returns true if a Reset moved only after the Reset before it had passed, although its window, for example a day, cannot have
@@ -170,9 +170,9 @@ impl<'h> Explanation<'h> {
 fn copies<'h>(parts: &[(&'h Entry<'h>, Part)]) -> Vec<Finding<'h>> {
     let mut findings = Vec::new();
     for (at, (copy, _)) in parts.iter().enumerate().filter(|(_, (_, part))| part.is_copy) {
-        let Some(copied) = copy.rate.as_ref().and_then(RateHeaders::window) else { continue };
+        let Some(copied) = copy.window() else { continue };
         for (shown, _) in parts[..at].iter().rev().filter(|(entry, part)| part.is_report && entry.precedes(copy)) {
-            let Some(window) = shown.rate.as_ref().and_then(RateHeaders::window) else { continue };
+            let Some(window) = shown.window() else { continue };
             if window.limit == copied.limit && window.remaining < copied.remaining {
                 let [found, bound] = [copied, window].map(|window| window.limit as i64 - window.remaining as i64);
                 findings.push(Finding { kind: Kind::Rises, entries: vec![copy, shown], found, bound });

@@ -11,7 +11,7 @@ impl KeyLimits<'_> {
     #[must_use]
     pub fn minute_behind_day(&self) -> Option<u64> {
         let last = self.answers().last()?;
-        let plan_limits = self.plan_limits().filter(|_| self.reports_day(last.entry, last.window))?;
+        let plan_limits = self.plan_limits().filter(|_| self.reports_day(last))?;
         Some(plan_limits.per_minute)
     }
 
@@ -27,7 +27,7 @@ impl KeyLimits<'_> {
     #[must_use]
     pub fn minute_left(&self, now: Timestamp) -> Option<SignedDuration> {
         let last = self.answers().last()?;
-        if last.left() > Tolerance::LONGEST_MINUTE.seconds() {
+        if last.is_far() {
             return None;
         }
         let since = now.duration_since(last.entry.exchange.received_at);
@@ -39,7 +39,7 @@ impl KeyLimits<'_> {
     /// exhausted, and the time is a minute.
     #[must_use]
     pub fn window_ends_in(&self, limited: &Answer<'_>) -> SignedDuration {
-        if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
+        if self.reports_day(limited) && limited.window.remaining > 0 {
             return Tolerance::MINUTE.duration();
         }
         SignedDuration::from_secs(limited.left())

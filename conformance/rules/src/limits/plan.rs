@@ -2,7 +2,6 @@
 
 use super::keys::{Answer, KeyLimits};
 use crate::catalogue::plan::{PLANS, PlanLimits};
-use crate::history::Entry;
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::Window;
 
@@ -24,10 +23,10 @@ impl KeyLimits<'_> {
 
     /// Returns true if the header fields of an answer report the day and not the minute: by the plan, else by the distance of Reset.
     #[must_use]
-    pub fn reports_day(&self, entry: &Entry<'_>, window: Window) -> bool {
+    pub fn reports_day(&self, answer: &Answer<'_>) -> bool {
         match self.plan_limits() {
-            Some(plan_limits) => window.limit == plan_limits.per_day && plan_limits.per_day != plan_limits.per_minute,
-            None => is_far(entry, window) || self.was_far(window),
+            Some(PlanLimits { per_minute, per_day }) => answer.window.limit == per_day && per_day != per_minute,
+            None => answer.is_far() || self.was_far(answer.window),
         }
     }
 
@@ -35,11 +34,10 @@ impl KeyLimits<'_> {
     fn was_far(&self, window: Window) -> bool {
         let far = self.far_windows.get_or_init(|| {
             // A refusal may report the end of a ban, and without a `Date` the distance is uncertain.
-            let answers = self
+            let far = self
                 .answers()
                 .iter()
-                .filter(|answer| !answer.entry.is_limited() && answer.entry.server_time().is_some());
-            let far = answers.filter(|answer| is_far(answer.entry, answer.window));
+                .filter(|answer| answer.is_far() && !answer.entry.is_limited() && answer.entry.server_time().is_some());
             far.map(|answer| (answer.window.limit, answer.window.reset)).collect()
         });
         let rounding = Tolerance::ROUNDING.seconds();
@@ -64,11 +62,6 @@ impl KeyLimits<'_> {
         let plan = by_day.filter(|_| furthest > Tolerance::LONGEST_MINUTE.seconds()).or(by_minute);
         plan.map(|(_, plan_limits)| *plan_limits)
     }
-}
-
-/// Returns true if a window ends later than a minute can.
-fn is_far(entry: &Entry<'_>, window: Window) -> bool {
-    window.reset - entry.answered_at().as_second() > Tolerance::LONGEST_MINUTE.seconds()
 }
 
 #[cfg(test)]
@@ -132,10 +125,7 @@ mod tests {
     #[test]
     fn headers_report_the_day_by_the_plan_or_else_by_the_reset() {
         let reports = |limit, ahead, plan_limits| {
-            reported(limit, ahead).plan(plan_limits).main_key(|key| {
-                let answer = key.answers()[0];
-                key.reports_day(answer.entry, answer.window)
-            })
+            reported(limit, ahead).plan(plan_limits).main_key(|key| key.reports_day(&key.answers()[0]))
         };
         assert!(!reports(60, 86_400, Some(FREE)));
         assert!(reports(1_000, 20, Some(FREE)));
@@ -148,9 +138,8 @@ mod tests {
     fn without_a_known_plan_the_last_minute_of_a_day_is_recognised_by_the_windows_reported_before_it() {
         let last = |builder: TraceBuilder| {
             builder.main_key(|key| {
-                let answer =
-                    *key.answers().iter().find(|answer| answer.left() < 60).expect("an answer late in a window");
-                key.reports_day(answer.entry, answer.window)
+                let late = key.answers().iter().find(|answer| answer.left() < 60);
+                key.reports_day(late.expect("an answer late in a window"))
             })
         };
         let late = |time: &str| TraceBuilder::at(time).window(40).list(200, 5, 7);

@@ -1,7 +1,5 @@
 //! Shares: the part of the run's own requests that is in the count that a response reports, under one hypothesis.
 
-use std::collections::BTreeMap;
-
 use super::hypothesis::{Cut, Failures, Hypothesis, Written};
 use super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND, Sums, Timeline};
 use crate::tolerance::Tolerance;
@@ -23,6 +21,9 @@ const REFUND_LAG: Micros = SECOND;
 
 /// The most requests that are under way at the same time.
 const AT_ONCE: usize = 256;
+
+/// A number above any count.
+pub(super) const FAR: i64 = i64::MAX / 4;
 
 /// The amount that requests add to a count, at least (`lo`) and at most (`hi`).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -100,6 +101,11 @@ pub(super) struct Rest {
     pub(super) unsettled_of_all: i64,
 }
 
+impl Rest {
+    /// The bounds of a response that shows nothing about the rest.
+    pub(super) const UNKNOWN: Rest = Rest { least: -FAR, most: FAR, unsettled: FAR, unsettled_of_all: FAR };
+}
+
 /// A fixed window of a minute or a day.
 #[derive(Debug)]
 pub(super) struct Epoch {
@@ -136,15 +142,10 @@ pub(super) struct Shares<'t, 'h> {
     pub(super) hypothesis: Hypothesis,
     pub(super) events: &'t [Event<'h>],
     by_received: &'t [usize],
-    /// The fixed windows, minutes and days.
+    /// The fixed windows: the days in the order of their ends, and then the minutes in that order.
     pub(super) epochs: Vec<Epoch>,
-    /// The indices of the minutes and of the days among the epochs, each by their ends.
-    minutes: Vec<usize>,
-    days: Vec<usize>,
-    /// The offset of the grid on which minutes end, if the reports show it.
-    grid: Option<Micros>,
-    /// The index of each minute on the grid, by its number.
-    by_number: BTreeMap<i64, usize>,
+    /// The number of days among the epochs.
+    days: usize,
     /// The window that each event reports.
     pub(super) reported: Vec<Option<usize>>,
     /// The windows in which each event may be counted.
@@ -173,10 +174,7 @@ impl<'t, 'h> Shares<'t, 'h> {
             events,
             by_received: &timeline.by_received,
             epochs: Vec::new(),
-            minutes: Vec::new(),
-            days: Vec::new(),
-            grid: None,
-            by_number: BTreeMap::new(),
+            days: 0,
             reported: vec![None; events.len()],
             members: Vec::new(),
             sliding: Counts::default(),
@@ -184,14 +182,15 @@ impl<'t, 'h> Shares<'t, 'h> {
             every_gone: Sums::default(),
             certain_from: Sums::default(),
         };
-        shares.find_days();
+        let of_days = shares.reporting(Self::reports_day);
+        shares.add_windows(&of_days, &of_days, true);
+        shares.days = shares.epochs.len();
         if hypothesis.cut.is_on_grid() {
             shares.find_minutes_on_grid();
         } else if hypothesis.cut == Cut::First {
             shares.find_minutes_from_requests();
         }
-        let (confirmed, reached) = (shares.confirmed(), shares.reached());
-        shares.members = (0..events.len()).map(|at| shares.members_of(at, confirmed[at], reached[at])).collect();
+        shares.find_members();
         shares.sum();
         shares
     }
@@ -218,34 +217,21 @@ impl<'t, 'h> Shares<'t, 'h> {
         events.filter(|(_, event)| !event.may_be_ban && is_reported(self, event)).map(|(at, _)| at).collect()
     }
 
-    /// Finds the days that events report.
-    fn find_days(&mut self) {
-        let of_days = self.reporting(Self::reports_day);
-        let days = self.add_windows(&of_days, true);
-        self.assign(&of_days, &days);
-        self.days = days;
-    }
-
-    /// Adds the windows whose ends these events report, and returns their indices. Ends close to each other are one.
-    fn add_windows(&mut self, events: &[usize], is_day: bool) -> Vec<usize> {
-        let mut ends: Vec<Micros> = events.iter().filter_map(|at| Some(self.events[*at].report?.reset)).collect();
+    /// Adds the windows whose ends the `opening` events report, and assigns to each of the `reporting` events the window whose end it
+    /// reports. Ends close to each other are one.
+    fn add_windows(&mut self, opening: &[usize], reporting: &[usize], is_day: bool) {
+        let first = self.epochs.len();
+        let mut ends: Vec<Micros> = opening.iter().filter_map(|at| Some(self.events[*at].report?.reset)).collect();
         ends.sort_unstable();
-        let mut windows: Vec<usize> = Vec::new();
         for end in ends {
-            if windows.last().is_none_or(|last| end - self.epochs[*last].end > SAME_END) {
-                windows.push(self.epochs.len());
+            if self.epochs[first..].last().is_none_or(|last| end - last.end > SAME_END) {
                 self.epochs.push(Epoch { is_day, end, counts: Counts::default() });
             }
         }
-        windows
-    }
-
-    /// Assigns to each of these events the window whose end it reports.
-    fn assign(&mut self, events: &[usize], windows: &[usize]) {
-        for &at in events {
+        for &at in reporting {
             let Some(report) = self.events[at].report else { continue };
-            let next = windows.partition_point(|window| self.epochs[*window].end <= report.reset);
-            let last = next.checked_sub(1).map(|last| windows[last]);
+            let begun = self.epochs[first..].partition_point(|window| window.end <= report.reset);
+            let last = begun.checked_sub(1).map(|last| first + last);
             self.reported[at] = last.filter(|last| report.reset - self.epochs[*last].end <= SAME_END);
         }
     }
@@ -258,7 +244,6 @@ impl<'t, 'h> Shares<'t, 'h> {
         let off = first.reset.rem_euclid(MINUTE);
         let is_whole = off <= ROUNDING || off >= MINUTE - ROUNDING;
         let phase = if is_whole || self.hypothesis.cut == Cut::WeightedNext { 0 } else { off };
-        self.grid = Some(phase);
         let mut numbers: Vec<i64> = Vec::new();
         for event in self.events {
             let [from, to] = [event.arrival.0 - ROUNDING, event.answer.1 + ROUNDING]
@@ -275,13 +260,11 @@ impl<'t, 'h> Shares<'t, 'h> {
         numbers.extend(reported.iter().map(|(_, number)| *number));
         numbers.sort_unstable();
         numbers.dedup();
-        for number in numbers {
-            self.by_number.insert(number, self.epochs.len());
-            self.minutes.push(self.epochs.len());
+        for number in &numbers {
             self.epochs.push(Epoch { is_day: false, end: phase + number * MINUTE, counts: Counts::default() });
         }
         for (at, number) in reported {
-            self.reported[at] = self.by_number.get(&number).copied();
+            self.reported[at] = numbers.binary_search(&number).ok().map(|place| self.days + place);
         }
     }
 
@@ -298,9 +281,7 @@ impl<'t, 'h> Shares<'t, 'h> {
                 opening.push(at);
             }
         }
-        let minutes = self.add_windows(&opening, false);
-        self.assign(&of_minutes, &minutes);
-        self.minutes = minutes;
+        self.add_windows(&opening, &of_minutes, false);
     }
 
     /// The number of requests that were under way at the same time as this one, itself included.
@@ -312,51 +293,33 @@ impl<'t, 'h> Shares<'t, 'h> {
         (sent_before + sent_after) as i64
     }
 
-    /// For each request, whether an earlier complete response reported the same window, so that the request certainly came within it. Only
-    /// header fields that are written when the response goes out need this.
-    fn confirmed(&self) -> Vec<bool> {
-        let mut confirmed = vec![false; self.events.len()];
-        if self.hypothesis.written != Written::OnAnswer {
-            return confirmed;
-        }
-        let mut earliest: BTreeMap<usize, Micros> = BTreeMap::new();
-        for &at in self.by_received {
-            if let Some(epoch) = self.reported[at].filter(|_| !self.events[at].may_be_ban) {
-                earliest.entry(epoch).or_insert(self.events[at].received);
-            }
-        }
-        for (at, confirmed) in confirmed.iter_mut().enumerate() {
-            let first = self.reported[at].and_then(|epoch| earliest.get(&epoch));
-            *confirmed = first.is_some_and(|first| *first <= self.events[at].sent);
-        }
-        confirmed
-    }
-
-    /// For each request, the latest ends of a minute and of a day that responses had reported before it was sent. The request falls into no
-    /// earlier window.
-    fn reached(&self) -> Vec<[Micros; 2]> {
+    /// Finds the windows that each request may be counted in.
+    fn find_members(&mut self) {
         let mut complete = self.by_received.iter().copied().peekable();
+        // The windows that the complete responses reported, and the latest ends of a minute and of a day among them.
+        let mut is_reported = vec![false; self.epochs.len()];
         let mut latest = [Micros::MIN; 2];
-        let mut reached = Vec::with_capacity(self.events.len());
-        for event in self.events {
+        for (at, event) in self.events.iter().enumerate() {
             while let Some(other) = complete.next_if(|other| self.events[*other].received <= event.sent) {
-                if let Some(epoch) = self.reported[other].map(|epoch| &self.epochs[epoch]) {
-                    let latest = &mut latest[usize::from(epoch.is_day)];
-                    *latest = epoch.end.max(*latest);
+                if let Some(epoch) = self.reported[other] {
+                    is_reported[epoch] = true;
+                    let latest = &mut latest[usize::from(self.epochs[epoch].is_day)];
+                    *latest = self.epochs[epoch].end.max(*latest);
                 }
             }
-            reached.push(latest);
+            let is_confirmed = self.reported[at].is_some_and(|epoch| is_reported[epoch]);
+            self.members.push(self.members_of(at, is_confirmed, latest));
         }
-        reached
     }
 
-    /// The windows that a request may be counted in.
+    /// The windows that a request may be counted in. It falls into no window that ended before one of the `reached` ends, which responses had
+    /// reported before it was sent. If its own window was reported by then (`is_confirmed`), it certainly came within that window.
     fn members_of(&self, at: usize, is_confirmed: bool, reached: [Micros; 2]) -> Vec<Member> {
         let event = &self.events[at];
         let mut members = Vec::new();
         for is_day in [false, true] {
-            let places = if is_day { &self.days } else { &self.minutes };
-            let reported = self.reported[at].filter(|epoch| self.epochs[*epoch].is_day == is_day && !event.may_be_ban);
+            let windows = if is_day { 0..self.days } else { self.days..self.epochs.len() };
+            let reported = self.reported[at].filter(|epoch| windows.contains(epoch));
             if let Some(epoch) = reported
                 && self.hypothesis.written != Written::OnAnswer
             {
@@ -364,8 +327,8 @@ impl<'t, 'h> Shares<'t, 'h> {
                 continue;
             }
             let (from, to) = event.arrival;
-            let first = places.partition_point(|place| self.epochs[*place].end + ROUNDING <= from);
-            for &epoch in &places[first..] {
+            let ended = self.epochs[windows.clone()].partition_point(|window| window.end + ROUNDING <= from);
+            for epoch in windows.start + ended..windows.end {
                 let window = &self.epochs[epoch];
                 if window.end < reached[usize::from(is_day)] {
                     continue;
@@ -474,13 +437,12 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// Returns true if the reports or the grid show fixed minutes.
     pub(super) fn knows_minutes(&self) -> bool {
-        !self.minutes.is_empty()
+        self.epochs.len() > self.days
     }
 
     /// The minute before another one.
     pub(super) fn minute_before(&self, epoch: usize) -> Option<usize> {
-        let at = self.minutes.iter().position(|place| *place == epoch)?;
-        at.checked_sub(1).map(|before| self.minutes[before])
+        epoch.checked_sub(1).filter(|before| *before >= self.days)
     }
 
     /// The bounds of the time at which the header fields of a response are written.
@@ -602,8 +564,9 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// The minute before another one on the grid.
     fn minute_before_on_grid(&self, epoch: usize) -> Option<usize> {
-        let number = (self.epochs[epoch].end - self.grid?).div_euclid(MINUTE);
-        self.by_number.get(&(number - 1)).copied()
+        let end = self.epochs[epoch].end - MINUTE;
+        let place = self.epochs[self.days..].binary_search_by_key(&end, |minute| minute.end).ok()?;
+        Some(self.days + place)
     }
 
     /// The count of a sliding minute when a request is dealt with, without the request itself; the amount of its own request that the

@@ -3,6 +3,7 @@
 use super::super::hypothesis::{Failures, Written};
 use super::super::timeline::{MINUTE, Outcome, SECOND};
 use super::{Evaluator, Kind, Others};
+use crate::request::{CreateBody, Operation};
 
 impl Evaluator<'_, '_, '_> {
     /// The refusal that exhausted the minute of a request which got another answer. Where every request is counted for good and nobody else
@@ -10,11 +11,13 @@ impl Evaluator<'_, '_, '_> {
     fn reopened(&self, at: usize) -> Option<usize> {
         let event = &self.events[at];
         let hypothesis = self.hypothesis();
-        let operation = &event.entry.operation;
-        let is_judged = event.is_own
-            && event.outcome != Outcome::Refused
-            && event.entry.status().is_some()
-            && (operation.is_certainly_valid() || operation.is_certainly_at_fault());
+        // Within the limit, the request certainly succeeds or fails.
+        let is_certain = match &event.entry.operation {
+            Operation::Create(CreateBody::Malformed | CreateBody::Faulty(..)) => true,
+            operation => operation.is_certainly_valid(),
+        };
+        let is_judged =
+            is_certain && event.is_own && event.outcome != Outcome::Refused && event.entry.status().is_some();
         let is_empty = self.is_capped(at)
             && !hypothesis.others
             && hypothesis.written != Written::Before

@@ -75,7 +75,7 @@ struct Search<'t, 'h> {
 
 /// Finds the hypothesis with the fewest contradictions, by weight.
 pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Evaluation {
-    let hypotheses = distinguishable(timeline, hypotheses(&timeline.figures(plan), &timeline.events));
+    let hypotheses = hypotheses(&timeline.figures(plan), &timeline.events);
     let mut search = Search { timeline, hypotheses, counted: HashSet::new(), plain: FAR };
     let mut best = search.with_likely_others(search.hypotheses[0], FAR);
     for at in 1..search.hypotheses.len() {
@@ -120,10 +120,14 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
         _ => &[Failures::Count, Failures::Free, Failures::Refunded],
     };
     let refusals: &[bool] = if occurs(Outcome::Refused) { &[false, true] } else { &[false] };
+    // Where each Reset is the end of a minute, the next restoration is like the end of the window. Without a `Date`, nothing shows when the
+    // minutes of such a count begin.
+    let is_next_known = events.iter().all(|event| event.is_dated)
+        && events.iter().any(|event| event.report.is_some_and(|report| report.reset.rem_euclid(MINUTE) != 0));
     let (slot, mut all) = (slot_of(events), Vec::new());
     for &failures in failures {
         for &written in &[Written::After, Written::Before, Written::OnAnswer] {
-            for &cut in &Cut::ALL {
+            for cut in Cut::ALL.into_iter().filter(|cut| is_next_known || *cut != Cut::WeightedNext) {
                 for slot in std::iter::once(0).chain(slot.filter(|_| cut.is_log())) {
                     for &counts_refusals in refusals {
                         for &figures in figures {
@@ -137,17 +141,6 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     }
     all.sort_by_key(|hypothesis| !hypothesis.is_plain());
     all
-}
-
-/// The hypotheses without [`Cut::WeightedNext`], if nothing distinguishes it. Where each Reset is the end of a minute, it is like
-/// [`Cut::Weighted`]. Where a `Date` is missing, nothing shows when its minutes begin.
-fn distinguishable(timeline: &Timeline<'_>, mut hypotheses: Vec<Hypothesis>) -> Vec<Hypothesis> {
-    let is_dated = timeline.events.iter().all(|event| event.is_dated);
-    let mut resets = timeline.events.iter().filter_map(|event| event.report).map(|report| report.reset);
-    if !is_dated || resets.all(|reset| reset.rem_euclid(MINUTE) == 0) {
-        hypotheses.retain(|hypothesis| hypothesis.cut != Cut::WeightedNext);
-    }
-    hypotheses
 }
 
 /// Adds the first Reset that moves to the contradictions of a count that slides. Either the counts are wrong for a Reset that moves, or

@@ -91,12 +91,7 @@ impl Evaluator<'_, '_, '_> {
         let most = if self.is_capped(at) { FAR } else { rest.most };
         // A refusal may report that nothing remains, whatever the count is.
         let says_least = !is_refused || !self.is_capped(at);
-        self.rests[at] = Some(Rest {
-            least: if says_least { rest.least } else { -FAR },
-            most,
-            unsettled: if says_least { rest.unsettled } else { FAR },
-            unsettled_of_all: if says_least { rest.unsettled_of_all } else { FAR },
-        });
+        self.rests[at] = Some(Rest { most, ..if says_least { rest } else { Rest::UNKNOWN } });
         let others = self.others[epoch];
         if others.least.value > most {
             let (before, itself) = self.shares.in_epoch(at, epoch);
@@ -192,7 +187,7 @@ impl Evaluator<'_, '_, '_> {
         }
         let most = if self.is_capped(at) { FAR } else { used - own.lo };
         let least = if is_refused { -FAR } else { used - own.hi };
-        self.rests[at] = Some(Rest { least, most, unsettled: FAR, unsettled_of_all: FAR });
+        self.rests[at] = Some(Rest { least, most, ..Rest::UNKNOWN });
         if most < 0 {
             self.too_little(at, None, used, own.lo);
             return;

@@ -20,7 +20,7 @@ mod resets;
 pub(super) use choice::explain;
 
 use super::hypothesis::{Cut, Hypothesis};
-use super::share::{Rest, Shares};
+use super::share::{FAR, Rest, Shares};
 use super::timeline::{Event, MINUTE, Micros, Outcome, SECOND, Timeline};
 
 /// The kinds of contradictions between a way of counting and a trace.
@@ -87,9 +87,6 @@ pub(super) struct Evaluation {
 
 /// The number of earlier responses that are searched for a higher count.
 const FEW: usize = 64;
-
-/// A number above any count.
-const FAR: i64 = i64::MAX / 4;
 
 /// The least count that is unlikely to be found again after a Reset by chance.
 const MUCH: i64 = 2;

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use super::super::keys::KeyLimits;
 use crate::history::Entry;
 use crate::request::Credential;
-use crate::trace::rate_limit::RateHeaders;
 
 impl KeyLimits<'_> {
     /// Returns true if a request that did not certainly come with the key may be counted against it. A request without a valid key may be
@@ -15,7 +14,7 @@ impl KeyLimits<'_> {
         if !entry.credential.is_invalid() {
             return entry.credential.is_open() || entry.credential == Credential::Banned;
         }
-        match entry.rate.as_ref().and_then(RateHeaders::window) {
+        match entry.window() {
             Some(reported) => self.reported_ends().contains(&(reported.limit, reported.reset)),
             None => self.counts_by_address(),
         }
@@ -31,7 +30,7 @@ impl KeyLimits<'_> {
     fn counts_by_address(&self) -> bool {
         *self.by_address.get_or_init(|| {
             let without_key = self.history.entries.iter().filter(|entry| entry.credential.is_invalid());
-            let mut reported = without_key.filter_map(|entry| entry.rate.as_ref()?.window());
+            let mut reported = without_key.filter_map(Entry::window);
             reported.any(|window| self.answers().iter().any(|answer| answer.window.is_same(window)))
         })
     }

@@ -37,17 +37,15 @@ impl<'h> KeyLimits<'h> {
             let number = limited.exchange.number;
             let is_alone = latest.is_none_or(|earlier| earlier.precedes(limited))
                 && refusals.get(at + 1).is_none_or(|next| limited.precedes(next));
-            let follows_refusals = |before: &Entry<'_>| latest.is_none_or(|refusal| refusal.precedes(before));
             let mut earlier = answers.range(..number).rev().map(|(_, answer)| answer.entry);
+            let last = earlier.find(|entry| entry.precedes(limited));
             // Of responses at the same time, a refusal may have been the last one.
-            let is_first_of_series = is_alone
-                && earlier
-                    .find(|entry| entry.precedes(limited))
-                    .is_some_and(|before| !before.is_limited() && follows_refusals(before));
+            let is_after_refusals = |last: &Entry<'_>| latest.is_none_or(|refusal| refusal.precedes(last));
+            let is_first_of_series = is_alone && last.is_some_and(|last| !last.is_limited() && is_after_refusals(last));
             if latest.is_none_or(|earlier| earlier.exchange.received_at < limited.exchange.received_at) {
                 latest = Some(limited);
             }
-            if is_alone && at == 0 && (is_preceded(limited, answers) || is_reported_again(limited, answers)) {
+            if is_alone && at == 0 && (last.is_some() || is_reported_again(limited, answers)) {
                 continue;
             }
             if !is_first_of_series || answers.get(&number).is_none_or(|answer| self.waits_for_more(answer)) {
@@ -60,9 +58,9 @@ impl<'h> KeyLimits<'h> {
     /// Returns true if a 429 asks for a wait that outlasts the exhausted window, or ends at midnight. The day may be exhausted while the
     /// header fields report the minute, or other clients may have caused a ban of the key.
     fn waits_for_more(&self, limited: &Answer<'_>) -> bool {
-        let longest = if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
+        let longest = if self.reports_day(limited) && limited.window.remaining > 0 {
             // The minute behind the day is exhausted, or the key is banned.
-            longest_wait_of_a_minute()
+            Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration()
         } else {
             SignedDuration::from_secs(limited.left()) + Tolerance::MINUTE.duration()
         };
@@ -70,20 +68,11 @@ impl<'h> KeyLimits<'h> {
     }
 }
 
-fn is_preceded(limited: &Entry<'_>, answers: &BTreeMap<usize, &Answer<'_>>) -> bool {
-    answers.range(..limited.exchange.number).any(|(_, answer)| answer.entry.precedes(limited))
-}
-
 /// Returns true if a later response that is no refusal reports the window of a refusal. The end of a ban ends no window.
 fn is_reported_again(limited: &Entry<'_>, answers: &BTreeMap<usize, &Answer<'_>>) -> bool {
     let Some(refused) = answers.get(&limited.exchange.number) else { return false };
     let mut later = answers.range(limited.exchange.number + 1..);
     later.any(|(_, answer)| !answer.entry.is_limited() && answer.window.is_same(refused.window))
-}
-
-/// The longest wait that a refusal for an exhausted minute may ask for.
-fn longest_wait_of_a_minute() -> SignedDuration {
-    Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration()
 }
 
 /// Returns true if a wait ends with the day of the server's clock, or a few seconds later. Without a `Date` that clock is taken to be up

@@ -8,7 +8,6 @@ use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::sentence::sentence;
 use crate::tolerance::Tolerance;
-use crate::trace::rate_limit::RateHeaders;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_keys("quota.enforced", enforced).needing(Needs::LIMITS),
@@ -35,7 +34,7 @@ const ONLY_THE_MINUTE: &str =
 
 /// Returns true if an entry is a refusal whose window ends later than any minute.
 fn is_refused_for_the_day(entry: &Entry<'_>) -> bool {
-    let window = entry.rate.as_ref().and_then(RateHeaders::window).filter(|_| entry.is_limited());
+    let window = entry.window().filter(|_| entry.is_limited());
     window.is_some_and(|window| window.reset - entry.answered_at().as_second() > 2 * Tolerance::MINUTE.seconds())
 }
 
