@@ -8,7 +8,7 @@ mod number;
 
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 pub use number::{Number, Whole};
@@ -97,8 +97,10 @@ impl Json {
     /// [`NotJson`], with the defect of the bytes.
     pub fn parse_foreign(bytes: &[u8]) -> Result<Json, NotJson> {
         Json::read(bytes, |text| {
-            let bytes = serde_json::from_str::<StringBytes>(text)?.replace_halves(|_| None);
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
+            serde_json::from_str(text).or_else(|_| {
+                let bytes = serde_json::from_str::<StringBytes>(text)?.replace_halves(|_| None);
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            })
         })
     }
 
@@ -109,12 +111,6 @@ impl Json {
         }
         if count_values(bytes) > MAX_VALUES {
             return Err(NotJson::TooMany);
-        }
-        let mut reader = serde_json::Deserializer::from_str(text);
-        if let Ok(json) = InOnePass(MAX_DEPTH).deserialize(&mut reader)
-            && reader.end().is_ok()
-        {
-            return Ok(json);
         }
         Json::from_raw(serde_json::from_str(text)?, string, MAX_DEPTH)
     }
@@ -209,73 +205,6 @@ impl fmt::Display for Json {
                 f.write_str("}")
             }
         }
-    }
-}
-
-/// A fast reader for JSON whose numbers are integers of 64 bits, as in nearly every body, down to this many levels. It fails at any other
-/// number, because a double could lose a digit of it.
-struct InOnePass(usize);
-
-impl<'de> DeserializeSeed<'de> for InOnePass {
-    type Value = Json;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for InOnePass {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON without fractions")
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(Json::Number(Number::new(&value.to_string())))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(Json::Number(Number::new(&value.to_string())))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::String(text.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
-        let mut items = Vec::new();
-        match self.0.checked_sub(1) {
-            Some(levels) => {
-                while let Some(item) = seq.next_element_seed(InOnePass(levels))? {
-                    items.push(item);
-                }
-            }
-            // Ignored values are read without a stack.
-            None => while seq.next_element::<IgnoredAny>()?.is_some() {},
-        }
-        Ok(Json::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
-        let mut members = Vec::new();
-        match self.0.checked_sub(1) {
-            Some(levels) => {
-                while let Some(name) = map.next_key()? {
-                    members.push((name, map.next_value_seed(InOnePass(levels))?));
-                }
-            }
-            None => while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
-        }
-        Ok(Json::Object(members))
     }
 }
 
