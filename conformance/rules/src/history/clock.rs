@@ -14,13 +14,6 @@ struct End {
     took: i64,
 }
 
-impl End {
-    /// The seconds by which the `Date` is ahead of the recorder's clock.
-    fn ahead(&self) -> i64 {
-        self.by_own_clock - self.by_date
-    }
-}
-
 /// Takes the recorder's clock for the server's, if it explains every Reset and `Date` does not: then a gateway wrote `Date`. `Date` is
 /// kept if its distance from the recorder's clock varies, because then a cache has repeated responses.
 pub(super) fn settle(entries: &mut [Entry<'_>]) {
@@ -34,7 +27,8 @@ pub(super) fn settle(entries: &mut [Entry<'_>]) {
         are_within(&ends, |end| end.by_own_clock, longest) && !are_within(&ends, |end| end.by_date, longest)
     });
     let slack = Tolerance::CLOCK_SLACK.seconds() + ends.iter().map(|end| end.took).max().unwrap_or_default();
-    let ahead: Vec<i64> = ends.iter().map(End::ahead).collect();
+    // The seconds by which each `Date` is ahead of the recorder's clock.
+    let ahead: Vec<i64> = ends.iter().map(|end| end.by_own_clock - end.by_date).collect();
     let is_steady = ahead.iter().max().zip(ahead.iter().min()).is_some_and(|(most, least)| most - least <= slack);
     for entry in entries.iter_mut().filter(|entry| entry.date.is_some()) {
         if is_foreign && is_steady || entry.exchange.known.has_foreign_date {

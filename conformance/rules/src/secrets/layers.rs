@@ -190,8 +190,8 @@ fn escape(text: &[u8]) -> Option<(u8, usize)> {
             Some((byte, 2 + length + usize::from(rest.get(length) == Some(&b';'))))
         }
         [b'&', rest @ ..] => {
-            let (byte, name) = ENTITIES.iter().find(|(_, name)| rest.starts_with(name.as_bytes()))?;
-            Some((*byte, name.len() + 1))
+            let entity = ENTITIES.split(' ').find(|entity| rest.starts_with(&entity.as_bytes()[1..]))?;
+            Some((entity.as_bytes()[0], entity.len()))
         }
         _ => None,
     }
@@ -207,49 +207,10 @@ fn digits(text: &[u8], radix: u32, least: usize, most: usize) -> Option<(u8, usi
     (length >= least).then_some((byte, length))
 }
 
-/// Named entities of HTML for the punctuation of ASCII, without the `&`. None begins another one.
-const ENTITIES: [(u8, &str); 40] = [
-    (b'&', "amp;"),
-    (b'<', "lt;"),
-    (b'>', "gt;"),
-    (b'"', "quot;"),
-    (b'\'', "apos;"),
-    (b'!', "excl;"),
-    (b'#', "num;"),
-    (b'$', "dollar;"),
-    (b'%', "percnt;"),
-    (b'(', "lpar;"),
-    (b')', "rpar;"),
-    (b'*', "ast;"),
-    (b'*', "midast;"),
-    (b'+', "plus;"),
-    (b',', "comma;"),
-    (b'.', "period;"),
-    (b'/', "sol;"),
-    (b':', "colon;"),
-    (b';', "semi;"),
-    (b'=', "equals;"),
-    (b'?', "quest;"),
-    (b'@', "commat;"),
-    (b'[', "lsqb;"),
-    (b'[', "lbrack;"),
-    (b'\\', "bsol;"),
-    (b']', "rsqb;"),
-    (b']', "rbrack;"),
-    (b'^', "Hat;"),
-    (b'_', "lowbar;"),
-    (b'_', "UnderBar;"),
-    (b'`', "grave;"),
-    (b'`', "DiacriticalGrave;"),
-    (b'{', "lcub;"),
-    (b'{', "lbrace;"),
-    (b'|', "verbar;"),
-    (b'|', "vert;"),
-    (b'|', "VerticalLine;"),
-    (b'}', "rcub;"),
-    (b'}', "rbrace;"),
-    (b'-', "dash;"),
-];
+/// The punctuation of ASCII with named entities of HTML: each character, followed by its entity without the `&`. None begins another one.
+const ENTITIES: &str = "&amp; <lt; >gt; \"quot; 'apos; !excl; #num; $dollar; %percnt; (lpar; )rpar; *ast; *midast; +plus; ,comma; .period; \
+    /sol; :colon; ;semi; =equals; ?quest; @commat; [lsqb; [lbrack; \\bsol; ]rsqb; ]rbrack; ^Hat; _lowbar; _UnderBar; \
+    `grave; `DiacriticalGrave; {lcub; {lbrace; |verbar; |vert; |VerticalLine; }rcub; }rbrace; -dash;";
 
 /// Encodes a byte in the form of `former`, the encoding of another byte.
 fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
@@ -272,28 +233,19 @@ fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
     encoded.extend_from_slice(text.as_bytes());
 }
 
-/// The value of each base64 character of either alphabet, and [`NO_SEXTET`] for any other byte.
-const SEXTETS: [u8; 256] = {
-    let mut values = [NO_SEXTET; 256];
-    let alphabets = [STANDARD, URL_SAFE];
-    let mut at = 0;
-    while at < 128 {
-        values[alphabets[at / 64][at % 64] as usize] = (at % 64) as u8;
-        at += 1;
-    }
-    values
-};
-
-/// The mark of a byte that is no base64 character.
-const NO_SEXTET: u8 = u8::MAX;
-
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// The value of a base64 character of either alphabet, from 0 to 63.
 fn sextet(byte: u8) -> Option<u8> {
-    let value = SEXTETS[usize::from(byte)];
-    (value != NO_SEXTET).then_some(value)
+    match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    }
 }
 
 /// The layer that runs of base64 characters encode, if the encoding begins at this index of each run, from 0 to 3.

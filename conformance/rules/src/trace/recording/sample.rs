@@ -128,7 +128,8 @@ impl Pseudonyms {
         // The salt comes last, so that no pseudonym is the beginning of another one.
         let pseudonym = format!("{PREFIX}{}-{}", self.of_keys.len() + 1, self.salt);
         self.of_keys.insert(key.to_owned(), pseudonym.clone());
-        if is_distinct(key) {
+        // A key that is short or has no letter may be a part of another text by chance.
+        if key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic()) {
             self.learn_secret(key, &pseudonym);
         } else if self.by_chance.count() < MOST_SECRETS {
             self.by_chance.hide(key, OMITTED);
@@ -142,17 +143,12 @@ impl Pseudonyms {
 
     fn learn_secret(&mut self, secret: &str, replacement: &str) {
         match self.secrets.count() {
-            _ if !is_distinct(secret) || is_ordinary(secret) => {}
+            _ if secret.len() < LEAST_DISTINCT || is_ordinary(secret) => {}
             MOST_SECRETS.. => {}
             MOST_IN_PARTS.. => self.secrets.hide(secret, replacement),
             _ => self.secrets.hide_key(secret, replacement),
         }
     }
-}
-
-/// Whether a key is so long, with at least one letter, that it is not a part of another text by chance.
-fn is_distinct(key: &str) -> bool {
-    key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Makes a trace of exchanges as they were recorded, with their keys replaced by pseudonyms. If all times are known, the exchanges are

@@ -1,7 +1,6 @@
 //! The recorder of an archive, judged by several entries: the entries that it repeats, and the facts that it loses or changes.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,6 +8,7 @@ use super::LeftOut;
 use super::entry::Entry;
 use super::message::values;
 use crate::trace::exchange::Exchange;
+use crate::trace::hash;
 use crate::trace::json::outside_strings;
 use crate::trace::knowledge::{Fact, Knowledge};
 use crate::trace::rate_limit::REMAINING;
@@ -114,20 +114,16 @@ impl Integers {
 
 /// The digest of a request and its times, which are equal where a recorder writes an entry twice. `None` without a time.
 fn request_digest(entry: &Entry) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
     let started = entry.started_date_time.as_ref()?;
-    (started, entry.time?.to_bits(), &entry.request.method, &entry.request.url).hash(&mut hasher);
     // The name of a file is the digest of its bytes.
-    entry.request.post_data.as_ref().map(|data| (&data.file, &data.text)).hash(&mut hasher);
-    Some(hasher.finish())
+    let body = entry.request.post_data.as_ref().map(|data| (&data.file, &data.text));
+    Some(hash(&(started, entry.time?.to_bits(), &entry.request.method, &entry.request.url, body)))
 }
 
 /// The digest of the `Idempotency-Key` of a request. With it, a service gives a repetition the response of the first request.
 fn idempotency_digest(entry: &Entry) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
     let key = values(&entry.request.headers, "idempotency-key").next()?;
-    (&entry.request.method, &entry.request.url, key).hash(&mut hasher);
-    Some(hasher.finish())
+    Some(hash(&(&entry.request.method, &entry.request.url, key)))
 }
 
 /// The digest of a response with its Remaining, which no server gives twice. `None` without Remaining. The recorders before and behind a
@@ -137,10 +133,9 @@ fn response_digest(entry: &Entry) -> Option<u64> {
     let fields = response.headers.iter().map(|field| (field.name.to_ascii_lowercase(), &field.value));
     let mut fields: Vec<(String, &String)> = fields.filter(|(name, _)| name != "via").collect();
     fields.sort();
-    let mut hasher = DefaultHasher::new();
-    (&entry.request.method, &entry.request.url, &fields).hash(&mut hasher);
-    (&response.content.file, &response.content.text).hash(&mut hasher);
-    fields.iter().any(|(name, _)| name == REMAINING).then(|| hasher.finish())
+    let body = (&response.content.file, &response.content.text);
+    let shows_remaining = fields.iter().any(|(name, _)| name == REMAINING);
+    shows_remaining.then(|| hash(&(&entry.request.method, &entry.request.url, &fields, body)))
 }
 
 /// The difference between the server's clock and the recorder's, bounded by the entries so far.
