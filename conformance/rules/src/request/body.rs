@@ -43,6 +43,19 @@ pub enum Fault {
     StatusEnum,
 }
 
+impl Fault {
+    /// The member that the fault is about; none if it is about the whole body.
+    #[must_use]
+    pub fn member(self) -> Option<&'static str> {
+        match self {
+            Fault::NoObject | Fault::NoLength => None,
+            Fault::NameMissing | Fault::NameType => Some("name"),
+            Fault::StatusEnum => Some("status"),
+            _ => Some("categoryId"),
+        }
+    }
+}
+
 /// A property of a body for which it may lawfully be refused or accepted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ambiguity {
@@ -153,7 +166,9 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     if let Ok(json) = Json::parse(&body.bytes) {
         return of_json(&json, &body.bytes, context, names);
     }
-    if is_lenient_json(&body.bytes) {
+    // Some readers ignore a byte order mark, or accept half of a surrogate pair.
+    let unmarked = body.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&body.bytes);
+    if Json::parse_foreign(unmarked).is_ok() {
         return CreateBody::Unclear;
     }
     match extended::read(&body.bytes).map(|json| of_json(&json, &body.bytes, context, names)) {
@@ -195,7 +210,7 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
         None => faults.push(Fault::CategoryMissing),
         Some(Json::Number(number)) => match number.whole() {
             Whole::Int64(category) => {
-                if !number.is_plain_integer() {
+                if number.as_str().contains(['.', 'e', 'E']) {
                     ambiguities.push(Ambiguity::IntegralNumber);
                 }
                 if category != context.category_id {
@@ -234,12 +249,6 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
     } else {
         CreateBody::NewPet(draft, ambiguities)
     }
-}
-
-/// Whether bytes are JSON to a reader that ignores a byte order mark and accepts half of a surrogate pair.
-fn is_lenient_json(bytes: &[u8]) -> bool {
-    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    Json::parse_foreign(text).is_ok()
 }
 
 /// The number of levels to which arrays and objects are nested in a JSON text.

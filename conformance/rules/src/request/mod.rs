@@ -64,12 +64,6 @@ impl Operation {
             Operation::Elsewhere => false,
         }
     }
-
-    /// Returns true if the request, with a valid key and within the limit, must be refused: its body is malformed or faulty.
-    #[must_use]
-    pub fn is_certainly_at_fault(&self) -> bool {
-        matches!(self, Operation::Create(CreateBody::Malformed | CreateBody::Faulty(..)))
-    }
 }
 
 /// The value of a query parameter: absent, lawful, or open to more than one treatment.

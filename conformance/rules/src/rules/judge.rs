@@ -10,9 +10,12 @@ use crate::trace::exchange::Exchange;
 use crate::trace::knowledge::{Answerer, Extent, FactSet, Knowledge};
 use crate::trace::{Context, Trace};
 
+/// The judgements by the identifiers of their rules.
+type Judgements = BTreeMap<&'static str, Judgement>;
+
 /// Judges a trace that has no earlier part by these rules.
 #[must_use]
-pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
+pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
     judge_after(rules, facts, &mut Memory::default())
 }
 
@@ -22,7 +25,7 @@ pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgem
 /// Keys may have scopes, about which the specification says nothing: animals shown to one key are not compared with those shown to
 /// another one, unless the judge chose both keys.
 #[must_use]
-pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> BTreeMap<&'static str, Judgement> {
+pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> Judgements {
     let (servers, clients): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.party == Party::Server);
     let mut judgements = if servers.is_empty() { BTreeMap::new() } else { judge_servers(&servers, facts) };
     if !clients.is_empty() {
@@ -38,7 +41,7 @@ pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> BT
 }
 
 /// Judges the exchanges that the service answered. If other exchanges are left out, the rest of the trace is a sample.
-fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
+fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
     let history = facts.history;
     let entries = history.entries.iter();
     let served: Vec<&Entry<'_>> = entries.filter(|entry| entry.exchange.known.answerer == Answerer::Service).collect();
@@ -46,14 +49,11 @@ fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Ju
     if history.is_run() || served.len() == history.entries.len() {
         return judge_by_key(rules, facts);
     }
-    let part = Part::of(history.context, Extent::Sample, served);
-    let history = History::new(&part.trace);
-    let judgements = judge_by_key(rules, &Facts::new(&history));
-    judgements.into_iter().map(|(id, judgement)| (id, part.numbered(judgement))).collect()
+    Part::of(history.context, Extent::Sample, served).judge(|facts| judge_by_key(rules, facts))
 }
 
 /// Judges the exchanges of each key separately, unless the trace has all requests of its keys.
-fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
+fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
     let history = facts.history;
     let mut by_key: BTreeMap<Option<usize>, Vec<&Entry<'_>>> = BTreeMap::new();
     history.entries.iter().for_each(|entry| by_key.entry(entry.key()).or_default().push(entry));
@@ -69,17 +69,15 @@ fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Jud
             Some(key) => vec![key.clone()].into(),
             None => history.context.keys.clone(),
         };
-        let part = Part::of(&context, context.extent, sent);
-        let history = History::new(&part.trace);
-        for (id, judgement) in judge_part(rules, &Facts::new(&history)) {
-            merge(judgements.entry(id).or_default(), part.numbered(judgement));
+        for (id, judgement) in Part::of(&context, context.extent, sent).judge(|facts| judge_part(rules, facts)) {
+            merge(judgements.entry(id).or_default(), judgement);
         }
     }
     judgements
 }
 
 /// Judges by each rule the exchanges that withhold no fact it needs.
-fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
+fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
     let history = facts.history;
     let withheld = history.entries.iter().map(|entry| entry.exchange.known.withheld);
     let withheld = withheld.fold(FactSet::NONE, FactSet::union);
@@ -94,13 +92,10 @@ fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judge
         let known =
             history.entries.iter().filter(|entry| entry.exchange.known.withheld.intersection(missing).is_empty());
         // A withheld fact may have been anything, so the other exchanges are a sample.
-        let part = Part::of(history.context, Extent::Sample, known);
-        let seen = History::new(&part.trace);
-        let facts = Facts::new(&seen);
-        for rule in rules {
-            let mut judgement = part.numbered(judge_known(rule, &facts));
-            judgement.withheld = Some(describe(history, missing));
-            judgements.insert(rule.id, judgement);
+        let of_part = Part::of(history.context, Extent::Sample, known)
+            .judge(|facts| rules.map(|rule| (rule.id, judge_known(rule, facts))).collect());
+        for (id, judgement) in of_part {
+            judgements.insert(id, Judgement { withheld: Some(describe(history, missing)), ..judgement });
         }
     }
     judgements
@@ -163,12 +158,16 @@ impl Part {
         Part { trace: Trace { context: Context { extent, ..context.clone() }, exchanges }, numbers }
     }
 
-    /// The judgement with the numbers that the exchanges have in the whole trace.
-    fn numbered(&self, mut judgement: Judgement) -> Judgement {
-        let numbers = judgement.failures.iter_mut().flat_map(|failure| &mut failure.exchanges);
-        numbers.for_each(|number| *number = self.numbers[*number - 1]);
-        judgement.exchanges = judgement.exchanges.iter().map(|number| self.numbers[number - 1]).collect();
-        judgement
+    /// Judges the part. The judgements have the numbers that the exchanges have in the whole trace.
+    fn judge(&self, judge: impl FnOnce(&Facts<'_>) -> Judgements) -> Judgements {
+        let history = History::new(&self.trace);
+        let mut judgements = judge(&Facts::new(&history));
+        for judgement in judgements.values_mut() {
+            let numbers = judgement.failures.iter_mut().flat_map(|failure| &mut failure.exchanges);
+            numbers.for_each(|number| *number = self.numbers[*number - 1]);
+            judgement.exchanges = judgement.exchanges.iter().map(|number| self.numbers[number - 1]).collect();
+        }
+        judgements
     }
 }
 

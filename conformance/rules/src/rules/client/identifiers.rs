@@ -63,7 +63,7 @@ fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgeme
                 // An animal that exists may be known from elsewhere.
                 Some(altered)
                     if matches!(entry.status(), Some(400 | 404 | 422))
-                        && altered.source.until(sender).is_positive()
+                        && altered.source.gap_to(sender).is_positive()
                         && shown.shows_lost_digits(id, &altered) =>
                 {
                     judgement.fail(

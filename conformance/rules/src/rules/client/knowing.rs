@@ -10,12 +10,12 @@
 //! such a queue ([`MOST_QUEUED`]). A single task has no queue ([`LEAST_PAUSES`]).
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
+use crate::trace::hash;
 use crate::trace::knowledge::Carrier;
 
 /// The largest number of requests with a key that may have been in a queue when a response came.
@@ -97,8 +97,6 @@ impl Keys {
             *self.numbers.entry(token.to_owned()).or_insert(next)
         });
         let body = request.body.as_ref().map(|body| &body.bytes);
-        let mut hasher = DefaultHasher::new();
-        (&request.method, &request.path, &request.query, body).hash(&mut hasher);
         let mut sender = Sender {
             key,
             sent_at: exchange.sent_at,
@@ -110,7 +108,7 @@ impl Keys {
             count: 0,
             pauses: 0,
             busy_since: exchange.sent_at,
-            request: hasher.finish(),
+            request: hash(&(&request.method, &request.path, &request.query, body)),
         };
         if let Some(key) = key {
             self.latest.resize_with(self.numbers.len(), Latest::default);
@@ -168,7 +166,7 @@ impl Sender {
 
     /// The least time between the response to this request and a later request; negative if the later one was sent before the
     /// response.
-    pub(super) fn until(&self, later: &Sender) -> SignedDuration {
+    pub(super) fn gap_to(&self, later: &Sender) -> SignedDuration {
         let between = later.sent_at.duration_since(self.received_at);
         between.saturating_sub(self.precision.max(later.precision))
     }
@@ -176,7 +174,7 @@ impl Sender {
     /// Returns true if the connection of a later request had seen the response to this request, or its client had.
     pub(super) fn is_known_to(&self, later: &Sender) -> bool {
         let is_alone = self.is_alone() && later.is_alone();
-        let is_late = is_alone && self.until(later) >= Tolerance::HANDOVER.duration();
+        let is_late = is_alone && self.gap_to(later) >= Tolerance::HANDOVER.duration();
         is_late || self.reaches(later, self.is_seen_on_connection_of(later))
     }
 
@@ -222,6 +220,6 @@ impl Sender {
             true => Tolerance::HANDOVER.duration(),
             false => Tolerance::CLIENT_SLACK.duration(),
         };
-        self.until(later) >= known_after
+        self.gap_to(later) >= known_after
     }
 }

@@ -8,7 +8,6 @@
 //! requests, or in the same requests once more.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,6 +18,7 @@ use crate::request::{CreateBody, Fault, Operation, Parameter};
 use crate::rules::{Judgement, Rule};
 use crate::sentence::sentence;
 use crate::trace::exchange::Request;
+use crate::trace::hash;
 use crate::trace::json::Json;
 use crate::trace::knowledge::Fact;
 
@@ -212,19 +212,12 @@ fn unknown_members(json: &Json) -> Vec<String> {
 }
 
 fn fault_in_words(fault: Fault, json: Option<&Json>) -> String {
-    let value = |member: &str| {
-        let value = json.and_then(|json| json.get(member)).map_or_else(String::new, Json::to_string);
-        format!("{} as {member}", cut(&value))
+    let Some(member) = fault.member() else {
+        return format!("{} for an object", json.map_or_else(|| "nothing".to_owned(), |json| cut(&json.to_string())));
     };
-    match fault {
-        Fault::NoObject | Fault::NoLength => {
-            format!("{} for an object", json.map_or_else(|| "nothing".to_owned(), |json| cut(&json.to_string())))
-        }
-        Fault::NameMissing => "no name".to_owned(),
-        Fault::NameType => value("name"),
-        Fault::CategoryMissing => "no categoryId".to_owned(),
-        Fault::CategoryType | Fault::CategoryRange | Fault::CategoryDigits => value("categoryId"),
-        Fault::StatusEnum => value("status"),
+    match json.and_then(|json| json.get(member)) {
+        Some(value) => format!("{} as {member}", cut(&value.to_string())),
+        None => format!("no {member}"),
     }
 }
 
@@ -248,12 +241,6 @@ fn query_defect(entry: &Entry<'_>) -> Option<String> {
         defects.push(format!("status={text}"));
     }
     (!defects.is_empty()).then(|| defects.join("&"))
-}
-
-fn hash(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// A hash of the method, path, query, media type and body of a request, which does not depend on the order of parameters and members or on

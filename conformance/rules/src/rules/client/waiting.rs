@@ -24,10 +24,12 @@ use crate::trace::retry_after::{self, RetryAfter};
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_clients("client.retry-after-date", |clients, memory, judgement| {
-        waits(clients, &mut memory.waiting.dates, is_date, "a date", judgement);
+        let is_date = |form| matches!(form, RetryAfter::Date(_));
+        judge_waits(clients, &mut memory.waiting.dates, is_date, "a date", judgement);
     }),
     Rule::of_clients("client.retry-after-seconds", |clients, memory, judgement| {
-        waits(clients, &mut memory.waiting.seconds, is_seconds, "a number of seconds", judgement);
+        let is_seconds = |form| matches!(form, RetryAfter::Seconds(_));
+        judge_waits(clients, &mut memory.waiting.seconds, is_seconds, "a number of seconds", judgement);
     }),
 ];
 
@@ -37,6 +39,9 @@ const MAX_CONNECTIONS: usize = 1_000;
 /// The number of requests in a row that fall short of the seconds in `Retry-After`, from which on the client is not excused by the slack: the
 /// error of one measurement does not come again and again.
 const LEAST_SHORTFALLS: u32 = 3;
+
+/// The time by which a lawful client may fall short of a `Retry-After` now and then.
+const SLACK: SignedDuration = Tolerance::CLIENT_SLACK.duration();
 
 /// The gates of both forms of `Retry-After`.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +55,7 @@ pub(super) struct Waiting {
 struct Gate {
     sender: Sender,
     form: RetryAfter,
-    until: Timestamp,
+    opens_at: Timestamp,
 }
 
 /// The refusals of one key, as far as the connections that send with it know them.
@@ -78,15 +83,7 @@ struct Connection {
     asked: Option<Timestamp>,
 }
 
-fn is_date(form: RetryAfter) -> bool {
-    matches!(form, RetryAfter::Date(_))
-}
-
-fn is_seconds(form: RetryAfter) -> bool {
-    matches!(form, RetryAfter::Seconds(_))
-}
-
-fn waits(
+fn judge_waits(
     clients: &Clients<'_>,
     keys: &mut HashMap<Key, Gates>,
     is_of_form: fn(RetryAfter) -> bool,
@@ -152,11 +149,10 @@ fn waits(
 /// The time until which each exchange asks to wait: the earliest one of the refusals that the same key received within the slack
 /// before or after it. Tasks whose requests were sent together may each follow their own response.
 fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Vec<Option<Timestamp>> {
-    let slack = Tolerance::CLIENT_SLACK.duration();
     let mut of_keys: HashMap<Key, Vec<(usize, Timestamp, Timestamp)>> = HashMap::new();
     for &index in receipts {
         let (entry, sender) = exchanges[index];
-        if let Some((key, until)) = sender.key.zip(until(entry)) {
+        if let Some((key, until)) = sender.key.zip(waits_until(entry)) {
             of_keys.entry(key).or_default().push((index, sender.received_at, until));
         }
     }
@@ -166,13 +162,13 @@ fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Ve
         let mut window: VecDeque<(Timestamp, Timestamp)> = VecDeque::new();
         let mut later = refusals.iter().peekable();
         for &(index, received_at, _) in &refusals {
-            while let Some(&(_, received_at, until)) = later.next_if(|(_, other, _)| *other <= received_at + slack) {
+            while let Some(&(_, received_at, until)) = later.next_if(|(_, other, _)| *other <= received_at + SLACK) {
                 while window.back().is_some_and(|(_, other)| *other >= until) {
                     window.pop_back();
                 }
                 window.push_back((received_at, until));
             }
-            while window.front().is_some_and(|(other, _)| *other + slack < received_at) {
+            while window.front().is_some_and(|(other, _)| *other + SLACK < received_at) {
                 window.pop_front();
             }
             asked[index] = window.front().map(|(_, until)| *until);
@@ -183,7 +179,7 @@ fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Ve
 
 fn describe_early(entry: &Entry<'_>, sender: &Sender, gate: &Gate) -> Sentence {
     let after = sender.sent_at.duration_since(gate.sender.received_at).as_secs_f64();
-    let early = gate.until.duration_since(sender.sent_at).as_secs_f64();
+    let early = gate.opens_at.duration_since(sender.sent_at).as_secs_f64();
     let place = match (gate.sender.shares_connection(sender), gate.sender.carrier) {
         (true, _) => " on the same connection".into(),
         (false, Some(carrier)) => sentence!(" on connection {}", carrier.connection),
@@ -211,16 +207,16 @@ impl Gates {
         if matches!(entry.status(), Some(200..=299 | 400 | 404)) {
             self.admitted = self.admitted.max(Some(sender.sent_at));
         }
-        let gate = asked.zip(form(entry)).filter(|(_, form)| is_of_form(*form));
-        let gate = gate.map(|(until, form)| Gate { sender: *sender, form, until });
+        let gate = asked.zip(retry_after_of(entry)).filter(|(_, form)| is_of_form(*form));
+        let gate = gate.map(|(opens_at, form)| Gate { sender: *sender, form, opens_at });
         if let Some(carrier) = sender.carrier {
             if self.connections.len() >= MAX_CONNECTIONS {
-                self.connections.retain(|_, known| known.gate.is_some_and(|gate| gate.until > sender.received_at));
+                self.connections.retain(|_, known| known.gate.is_some_and(|gate| gate.opens_at > sender.received_at));
             }
             let connection = self.connections.entry(carrier.connection).or_default();
-            connection.asked = until(entry);
+            connection.asked = waits_until(entry);
             // Of several shut gates, the connection has known the first one for longest.
-            let is_shut = connection.gate.is_some_and(|gate| gate.until > sender.received_at);
+            let is_shut = connection.gate.is_some_and(|gate| gate.opens_at > sender.received_at);
             connection.gate = if is_shut { connection.gate } else { gate.or(connection.gate) };
         }
         self.recent.extend(gate);
@@ -229,14 +225,14 @@ impl Gates {
 
     /// The gate for which a request is too early.
     fn broken_by(&mut self, request: &Sender) -> Option<Gate> {
-        while let Some(gate) = self.recent.front().filter(|gate| gate.sender.until(request) >= slack()).copied() {
+        while let Some(gate) = self.recent.front().filter(|gate| gate.sender.gap_to(request) >= SLACK).copied() {
             self.recent.pop_front();
-            if self.known.is_none_or(|known| known.until <= gate.until || !self.is_shut(&known, request, slack())) {
+            if self.known.is_none_or(|known| known.opens_at <= gate.opens_at || !self.is_shut(&known, request, SLACK)) {
                 self.known = Some(gate);
             }
         }
         let is_systematic = self.shortfalls >= LEAST_SHORTFALLS;
-        let broken = self.shut_for(request, if is_systematic { repeated_slack } else { |_| slack() });
+        let broken = self.shut_for(request, if is_systematic { repeated_slack } else { |_| SLACK });
         if broken.is_none() && self.shut_for(request, repeated_slack).is_some() {
             self.shortfalls += 1;
             self.is_broken = true;
@@ -262,13 +258,13 @@ impl Gates {
     fn is_shut(&self, gate: &Gate, request: &Sender, slack: SignedDuration) -> bool {
         let slack = slack.saturating_add(gate.sender.precision.max(request.precision));
         let is_reopened = self.admitted.is_some_and(|sent_at| sent_at >= gate.sender.received_at);
-        !is_reopened && gate.until.duration_since(request.sent_at) > slack
+        !is_reopened && gate.opens_at.duration_since(request.sent_at) > slack
     }
 
     /// Forgets the gates when the time of all of them has come. Returns true if there were gates and no request was too early for
     /// them.
     fn pass(&mut self, now: Timestamp) -> bool {
-        let is_over = |gate: &Gate| gate.until <= now + repeated_slack(gate.form);
+        let is_over = |gate: &Gate| gate.opens_at <= now + repeated_slack(gate.form);
         if self.known.is_none() && self.recent.is_empty() || !self.known.iter().chain(&self.recent).all(is_over) {
             return false;
         }
@@ -280,21 +276,17 @@ impl Gates {
     }
 }
 
-fn slack() -> SignedDuration {
-    Tolerance::CLIENT_SLACK.duration()
-}
-
 /// The time by which a lawful client may fall short of a `Retry-After` again and again: clocks that disagree about a date go on to disagree,
 /// but seconds depend on no clock.
 pub(super) fn repeated_slack(form: RetryAfter) -> SignedDuration {
     match form {
-        RetryAfter::Date(_) => slack(),
+        RetryAfter::Date(_) => SLACK,
         RetryAfter::Seconds(_) => Tolerance::HANDOVER.duration(),
     }
 }
 
 /// The `Retry-After` of a 429, if it can be read.
-pub(super) fn form(entry: &Entry<'_>) -> Option<RetryAfter> {
+pub(super) fn retry_after_of(entry: &Entry<'_>) -> Option<RetryAfter> {
     let is_shown = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
     let response = entry.response().filter(|response| response.status == 429 && is_shown)?;
     retry_after::read(response).ok()
@@ -302,9 +294,9 @@ pub(super) fn form(entry: &Entry<'_>) -> Option<RetryAfter> {
 
 /// The time until which a refusal asks to wait, by the clock of the trace. A client may compare a date with its own clock or with
 /// the server's `Date`: the earlier time counts.
-pub(super) fn until(entry: &Entry<'_>) -> Option<Timestamp> {
+pub(super) fn waits_until(entry: &Entry<'_>) -> Option<Timestamp> {
     let received = entry.exchange.received_at;
-    let form = form(entry)?;
+    let form = retry_after_of(entry)?;
     let relative = received.checked_add(form.wait(entry.answered_at())).ok()?;
     match form {
         RetryAfter::Seconds(_) => Some(relative),

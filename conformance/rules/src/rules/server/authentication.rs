@@ -12,8 +12,14 @@ use crate::trace::knowledge::Extent;
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_entries("auth.valid-key", |entry| entry.key().is_some(), valid_key).needing(Needs::CREDENTIAL.of_run()),
     Rule::new("auth.missing-key", missing_key).needing(Needs::REQUEST),
-    Rule::new("auth.invalid-key", invalid_key).needing(Needs::REQUEST),
-    Rule::new("auth.exact-key", exact_key).needing(Needs::REQUEST),
+    Rule::new("auth.invalid-key", |facts, judgement| {
+        require_401(facts, judgement, Defect::Unknown, "a key that nobody issued");
+    })
+    .needing(Needs::REQUEST),
+    Rule::new("auth.exact-key", |facts, judgement| {
+        require_401(facts, judgement, Defect::Inexact, "a key that is not exactly a valid one");
+    })
+    .needing(Needs::REQUEST),
     Rule::new("auth.bearer-header", bearer_header).needing(Needs::CREDENTIAL),
     Rule::new("auth.before-all-else", before_all_else).needing(Needs::REQUEST),
 ];
@@ -25,36 +31,33 @@ fn valid_key(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The requests to an operation whose credential has this defect, and which are valid otherwise.
-fn with_defect<'d>(history: &'d History<'_>, defect: Defect) -> impl Iterator<Item = &'d Entry<'d>> {
-    history.entries.iter().filter(move |entry| {
-        entry.credential == Credential::Invalid(defect)
-            && entry.is_of_operation()
-            && entry.operation.is_certainly_valid()
-    })
-}
-
-/// Requires 401. A 429 that the exhausted allowance of callers without a key explains is not judged.
-fn require_refusal<'c>(
+/// Requires 401 for the requests to an operation that meet a condition. A 429 that the exhausted allowance of callers without a key
+/// explains is not judged.
+fn require_refusal(
     Facts { history, limiter }: &Facts<'_>,
-    entries: impl Iterator<Item = &'c Entry<'c>>,
     judgement: &mut Judgement,
     credential: &'static str,
+    is_judged: impl Fn(&Entry<'_>) -> bool,
 ) {
-    entries
-        .filter(|entry| !limiter.anonymous().explains(entry))
-        .for_each(|entry| judgement.require_lawful(history, entry, credential));
+    for entry in history.entries.iter().filter(|entry| entry.is_of_operation() && is_judged(entry)) {
+        if !limiter.anonymous().explains(entry) {
+            judgement.require_lawful(history, entry, credential);
+        }
+    }
 }
 
-/// The requests whose response is not 429. A limiter that runs before authentication is one defect, which `auth.before-all-else`
-/// reports; it hides the status code that these requests would get.
-fn without_429<'c>(entries: impl Iterator<Item = &'c Entry<'c>>) -> impl Iterator<Item = &'c Entry<'c>> {
-    entries.filter(|entry| entry.status() != Some(429))
+/// Requires 401 for the requests whose credential has a defect, and which are valid otherwise. A limiter that runs before authentication is
+/// another defect, which `auth.before-all-else` reports: its 429 hides the status code that these requests would get.
+fn require_401(facts: &Facts<'_>, judgement: &mut Judgement, defect: Defect, credential: &'static str) {
+    require_refusal(facts, judgement, credential, |entry| {
+        entry.credential == Credential::Invalid(defect)
+            && entry.operation.is_certainly_valid()
+            && entry.status() != Some(429)
+    });
 }
 
 fn missing_key(facts: &Facts<'_>, judgement: &mut Judgement) {
-    let entries = without_429(with_defect(facts.history, Defect::Absent));
-    require_refusal(facts, entries, judgement, "a request without a key");
+    require_401(facts, judgement, Defect::Absent, "a request without a key");
     for entry in facts.history.entries.iter().filter(|entry| entry.credential.is_invalid()) {
         if let Some(id) = own_animal_elsewhere(facts.history, entry) {
             let found = sentence!("{} with the animal {} of this run", answered(entry), id);
@@ -80,28 +83,13 @@ fn own_animal_elsewhere(history: &History<'_>, entry: &Entry<'_>) -> Option<i64>
     })
 }
 
-fn invalid_key(facts: &Facts<'_>, judgement: &mut Judgement) {
-    let entries = without_429(with_defect(facts.history, Defect::Unknown));
-    require_refusal(facts, entries, judgement, "a key that nobody issued");
-}
-
-fn exact_key(facts: &Facts<'_>, judgement: &mut Judgement) {
-    let entries = without_429(with_defect(facts.history, Defect::Inexact));
-    require_refusal(facts, entries, judgement, "a key that is not exactly a valid one");
-}
-
 fn bearer_header(facts: &Facts<'_>, judgement: &mut Judgement) {
+    let credential = "a key that does not come as a bearer token in the Authorization header";
     // A key in the query makes the query itself unusual, so the request need not be valid otherwise.
-    let entries = facts.history.entries.iter().filter(|entry| {
-        let defect = matches!(entry.credential, Credential::Invalid(Defect::NotBearer | Defect::Repeated));
-        defect && entry.is_of_operation()
+    require_refusal(facts, judgement, credential, |entry| {
+        matches!(entry.credential, Credential::Invalid(Defect::NotBearer | Defect::Repeated))
+            && entry.status() != Some(429)
     });
-    require_refusal(
-        facts,
-        without_429(entries),
-        judgement,
-        "a key that does not come as a bearer token in the Authorization header",
-    );
     let tries_the_query = facts.history.entries.iter().any(|entry| {
         entry.credential == Credential::Invalid(Defect::NotBearer) && entry.exchange.request.query.is_some()
     });
@@ -111,14 +99,13 @@ fn bearer_header(facts: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
-    let entries = facts.history.entries.iter().filter(|entry| {
+    let credential = "a request without a valid key, whatever else is wrong with it";
+    require_refusal(facts, judgement, credential, |entry| {
         let Credential::Invalid(defect) = entry.credential else { return false };
         // An exceeded limit is another defect, also of a request that is valid otherwise.
         let is_sound = matches!(defect, Defect::NotBearer | Defect::Repeated) || entry.operation.is_certainly_valid();
-        entry.is_of_operation() && (!is_sound || entry.status() == Some(429))
+        !is_sound || entry.status() == Some(429)
     });
-    let what = "a request without a valid key, whatever else is wrong with it";
-    require_refusal(facts, entries, judgement, what);
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::admitted;
 use super::list::differences;
 use crate::facts::Facts;
-use crate::history::{Animal, Entry, History};
+use crate::history::{Animal, Entry};
 use crate::request::{Ambiguity, CreateBody, Draft, Fault, NEAR_ZERO, is_plain_name};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
@@ -35,14 +36,9 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("create.extended-json", extended_json).needing(Needs::REQUEST),
 ];
 
-/// The creations with a valid key that were answered, and not with 429.
-fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d CreateBody)> {
-    history.creates().filter(|(entry, _)| entry.is_admitted())
-}
-
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let mut is_category_unknown = false;
-    for (entry, body) in admitted(history) {
+    for (entry, body) in admitted(history.creates()) {
         let CreateBody::NewPet(_, ambiguities) = body else { continue };
         let what = if ambiguities.is_empty() { "a valid NewPet" } else { "a body that may be accepted or refused" };
         judgement.require_lawful(history, entry, what);
@@ -106,7 +102,8 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let expected = "an id that the service assigned";
         match animal.id() {
             None => judgement.fail(&[entry], expected, "an id that is missing or not an int64"),
-            Some(id) if asked == Some(id) && !is_unlikely_by_chance(history, id) => {}
+            // The judge sends unlikely ids. A small id from another client may be the next in a sequence by chance.
+            Some(id) if asked == Some(id) && !history.is_run() && id.unsigned_abs() < NEAR_ZERO => {}
             Some(id) if asked == Some(id) => {
                 judgement.fail(&[entry], expected, sentence!("the id {} that the client sent", id));
             }
@@ -115,14 +112,8 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// Returns true if the service is unlikely to have assigned by chance the id that the client sent. The judge sends unlikely ids; a
-/// small id from another client may be the next in a sequence.
-fn is_unlikely_by_chance(history: &History<'_>, id: i64) -> bool {
-    history.is_run() || id.unsigned_abs() >= NEAR_ZERO
-}
-
 fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault: Fault, what: &'static str) {
-    for (entry, body) in admitted(history) {
+    for (entry, body) in admitted(history.creates()) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
             let before = judgement.failures.len();
             judgement.require_lawful(history, entry, what);
@@ -136,14 +127,9 @@ fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault:
 /// The invalid value in the request body, as JSON. A missing member or body has none.
 fn value_at_fault(entry: &Entry<'_>, fault: Fault) -> Option<String> {
     let json = Json::parse(&entry.exchange.request.body.as_ref()?.bytes).ok()?;
-    match fault {
-        Fault::NoObject => Some(json.to_string()),
-        Fault::NoLength | Fault::NameMissing | Fault::CategoryMissing => None,
-        Fault::NameType => json.get("name").map(Json::to_string),
-        Fault::CategoryType | Fault::CategoryRange | Fault::CategoryDigits => {
-            json.get("categoryId").map(Json::to_string)
-        }
-        Fault::StatusEnum => json.get("status").map(Json::to_string),
+    match fault.member() {
+        Some(member) => json.get(member).map(Json::to_string),
+        None => Some(json.to_string()),
     }
 }
 
@@ -153,22 +139,19 @@ fn category_int64(facts: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 fn malformed_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, body) in admitted(history) {
-        match body {
-            CreateBody::Malformed => judgement.require_lawful(history, entry, "a body that is not JSON"),
-            CreateBody::Unclear | CreateBody::Extended => {
-                judgement.require_lawful(history, entry, "a body that not every reader takes for JSON");
-            }
-            CreateBody::OtherMedia => {
-                judgement.require_lawful(history, entry, "a body of another media type");
-            }
-            CreateBody::Faulty(..) | CreateBody::NewPet(..) => {}
-        }
+    for (entry, body) in admitted(history.creates()) {
+        let what = match body {
+            CreateBody::Malformed => "a body that is not JSON",
+            CreateBody::Unclear | CreateBody::Extended => "a body that not every reader takes for JSON",
+            CreateBody::OtherMedia => "a body of another media type",
+            CreateBody::Faulty(..) | CreateBody::NewPet(..) => continue,
+        };
+        judgement.require_lawful(history, entry, what);
     }
 }
 
 fn extended_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history).filter(|(_, body)| **body == CreateBody::Extended) {
+    for (entry, _) in admitted(history.creates()).filter(|(_, body)| **body == CreateBody::Extended) {
         // `create.malformed-json` judges every other status code.
         if matches!(entry.status(), Some(201 | 400..=499)) {
             let expected = "any 4xx for a body that is JSON only to a reader that extends the grammar";
@@ -180,6 +163,7 @@ fn extended_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::trace::exchange::Request;
     use crate::trace_builder::{TraceBuilder, animal};
 

@@ -1,5 +1,6 @@
 //! Errors: one shape for every error body, and its status member repeats the status.
 
+use super::resources::shown;
 use super::service::{false_coding, labelled};
 use crate::facts::Facts;
 use crate::history::Entry;
@@ -56,8 +57,7 @@ pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<Sentence> {
     });
     let status = match json.get("status") {
         Some(value) if value.as_int64().is_some() => None,
-        Some(value @ (Json::Number(_) | Json::String(_))) => Some(sentence!("status is {}", value)),
-        Some(value) => Some(sentence!("status is {}", value.kind())),
+        Some(value) => Some(sentence!("status is {}", shown(value))),
         None => Some("no status".into()),
     };
     // All defects at once, so that one look at the response is enough.
@@ -77,6 +77,12 @@ fn statuses(entry: &Entry<'_>) -> Option<(u16, i64)> {
     Some((entry.status()?, entry.value()?.get("status")?.as_int64()?))
 }
 
+/// The `status` member of a body that is not the status code of its response, in words.
+pub(super) fn other_status(entry: &Entry<'_>) -> Option<Sentence> {
+    let (http, member) = statuses(entry)?;
+    (member != i64::from(http)).then(|| sentence!("status {} in the body", member))
+}
+
 fn status_member(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     let Some((http, member)) = statuses(entry) else { return };
     judgement.require(entry, member == i64::from(http), sentence!("status {} in the body", http), || {
@@ -93,9 +99,6 @@ fn media_type(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
 }
 
 fn elsewhere(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
-    let problem = misshapen(entry).or_else(|| {
-        let (http, member) = statuses(entry)?;
-        (member != i64::from(http)).then(|| sentence!("status {} in the body", member))
-    });
+    let problem = misshapen(entry).or_else(|| other_status(entry));
     judgement.require_no_defect(entry, SHAPE, problem.map(|problem| sentence!("{}: {}", answered(entry), problem)));
 }

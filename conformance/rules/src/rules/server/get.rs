@@ -1,8 +1,9 @@
 //! Get an animal, for as long as the operation exists.
 
+use super::admitted;
 use super::list::compare_with_known;
 use crate::facts::Facts;
-use crate::history::{Animal, Entry, Era, History};
+use crate::history::{Animal, Entry, Era};
 use crate::request::PetId;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
@@ -16,13 +17,8 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("get.malformed-id", malformed_id).needing(Needs::ANIMALS),
 ];
 
-/// The fetches with a valid key that were answered, and not with 429.
-fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, PetId)> {
-    history.gets().filter(|(entry, _)| entry.is_admitted())
-}
-
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, id) in admitted(history) {
+    for (entry, id) in admitted(history.gets()) {
         let PetId::Int64(id) = id else { continue };
         let Some(status) = entry.status().filter(|_| history.known(id, entry).is_some()) else { continue };
         let shown = entry.animals().first().and_then(|animal| animal.id());
@@ -58,7 +54,7 @@ fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // One identifier picked at random may, against all odds, belong to an animal. Two do not.
     let mut hits: Vec<&Entry<'_>> = Vec::new();
-    for (entry, id) in admitted(history) {
+    for (entry, id) in admitted(history.gets()) {
         let (PetId::Int64(id), Some(status)) = (id, entry.status()) else { continue };
         let expectation = history.expectation(entry);
         if history.is_shown_elsewhere(id, entry) {
@@ -93,7 +89,7 @@ fn shows_as_text(entry: &Entry<'_>, id: i64) -> bool {
 }
 
 fn malformed_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history).filter(|(_, id)| *id == PetId::NotInt64) {
+    for (entry, _) in admitted(history.gets()).filter(|(_, id)| *id == PetId::NotInt64) {
         judgement.require_lawful(history, entry, "a petId that is not an int64");
     }
 }

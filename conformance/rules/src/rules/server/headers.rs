@@ -149,7 +149,7 @@ fn remaining_never_rises(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Jud
 }
 
 fn reported_remaining(entry: &Entry<'_>) -> Option<u64> {
-    entry.rate.as_ref().and_then(RateHeaders::window).map(|window| window.remaining)
+    entry.window().map(|window| window.remaining)
 }
 
 /// Note of `headers.reset-time` for a run in which no exchange shows whether the end of a window is fixed.
@@ -177,7 +177,11 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             .filter(|finding| !finding.entries.iter().any(|entry| may_be_of_ban(facts, entry)))
             .partition(|finding| finding.is_new_end() && explanation.is_of_day(finding));
         judgement.fail_all(windows.into_iter());
-        if let Some(finding) = short_day(key, &days) {
+        // Where an end of a day restored something, the service may keep a log of the last day, which the requests of yesterday leave one
+        // by one.
+        if let Some(finding) = days.first()
+            && days.iter().all(|finding| restores_nothing(key, finding))
+        {
             let found = "the limit of a day, with an end less than a day after another one";
             judgement.fail(&finding.entries, "the end of the day that the limit is of", found);
         }
@@ -190,12 +194,6 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
 /// Returns true if a response may be that of a ban, which may report a Reset of its own.
 fn may_be_of_ban(facts: &Facts<'_>, entry: &Entry<'_>) -> bool {
     entry.credential == Credential::Banned || facts.limiter.of(entry).is_some_and(|key| key.may_be_ban(entry))
-}
-
-/// The first end of a day that came too early, if none of these ends restored anything. Where one did, the service may keep a log of the
-/// last day, which the requests of yesterday leave one by one.
-fn short_day<'f, 'h>(key: &KeyLimits<'h>, ends: &[&'f Finding<'h>]) -> Option<&'f Finding<'h>> {
-    ends.first().copied().filter(|_| ends.iter().all(|finding| restores_nothing(key, finding)))
 }
 
 /// Returns true if Remaining fell between the two responses of a finding, by at least the number of successes since the earlier one.

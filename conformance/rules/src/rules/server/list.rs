@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::admitted;
 use crate::catalogue::figures::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
@@ -26,11 +27,6 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("list.bad-parameters", bad_parameters).needing(Needs::CREDENTIAL),
 ];
 
-/// The list requests with a valid key that were answered, and not with 429.
-fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d ListQuery)> {
-    history.lists().filter(|(entry, _)| entry.is_admitted())
-}
-
 /// The list requests that got 200 and a JSON array, each with the animals in it.
 fn arrays<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d ListQuery, Vec<Animal<'d>>)> {
     history
@@ -40,7 +36,7 @@ fn arrays<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, 
 }
 
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history).filter(|(_, query)| query.is_lawful()) {
+    for (entry, _) in admitted(history.lists()).filter(|(_, query)| query.is_lawful()) {
         judgement.require_lawful(history, entry, "a valid list request");
     }
     // A credential in another form, such as a key after `bearer`, may be accepted or refused, but is no reason for another error.
@@ -74,14 +70,16 @@ fn array(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 fn limit_minimum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(1)) {
+    for (entry, _) in admitted(history.lists()).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(1)) {
         let held = entry.status() == Some(200) && entry.animals().len() <= 1;
         judgement.require(entry, held, "200 and at most one animal for limit=1", || counted(entry));
     }
 }
 
 fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(MAX_LIMIT)) {
+    for (entry, _) in
+        admitted(history.lists()).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(MAX_LIMIT))
+    {
         judgement.require(entry, entry.status() == Some(200), "200 for limit=100", || counted(entry));
     }
     for (entry, _, animals) in arrays(history) {
@@ -319,7 +317,7 @@ pub(crate) fn differences(
 }
 
 fn bad_parameters(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history).filter(|(_, query)| !query.is_lawful() && !query.unknown) {
+    for (entry, _) in admitted(history.lists()).filter(|(_, query)| !query.is_lawful() && !query.unknown) {
         judgement.require_lawful(history, entry, "a parameter that may be clamped, ignored or refused");
     }
 }

@@ -14,3 +14,12 @@ pub(crate) mod sampled;
 pub(crate) mod service;
 pub(crate) mod side_effects;
 pub(crate) mod versioning;
+
+use crate::history::Entry;
+
+/// The calls of an operation with a valid key that were answered, and not with 429.
+fn admitted<'d, 't: 'd, P>(
+    calls: impl Iterator<Item = (&'d Entry<'t>, P)>,
+) -> impl Iterator<Item = (&'d Entry<'t>, P)> {
+    calls.filter(|(entry, _)| entry.is_admitted())
+}

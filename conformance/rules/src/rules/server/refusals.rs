@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::errors::misshapen;
+use super::errors::{misshapen, other_status};
 use crate::facts::Facts;
 use crate::history::Entry;
 use crate::limits::{Answer, KeyLimits, Kind};
@@ -30,7 +30,9 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for (index, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
         let Some(wait) = limited.entry.wait_asked_for() else { continue };
         let is_first = index == 0 || !answers[index - 1].entry.is_limited();
-        if is_first && wait > longest_first_wait(limited.entry) {
+        // If the wait is not certain, the server's clock may be off by a day.
+        let off = if is_wait_certain(limited.entry) { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
+        if is_first && wait > Tolerance::LONGEST_FIRST_WAIT.duration() + off {
             let found = sentence!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
             judgement.fail(&[limited.entry], "a Retry-After within the day, the longest window there is", found);
             continue;
@@ -67,13 +69,6 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The longest wait that a first refusal may ask for: the longest window. If the wait is not certain, a day is added, because the
-/// server's clock may be off.
-fn longest_first_wait(limited: &Entry<'_>) -> SignedDuration {
-    let off = if is_wait_certain(limited) { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
-    Tolerance::LONGEST_FIRST_WAIT.duration() + off
-}
-
 /// The first success in the first half of the wait that a first refusal asks for, if that wait is longer than a minute. Neither an
 /// exhausted day nor a ban ends so early.
 fn served_long_before<'a, 'h>(facts: &Facts<'_>, answers: &'a [Answer<'h>]) -> Option<&'a Answer<'h>> {
@@ -98,10 +93,7 @@ fn error_body(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     let labelled = media_type.as_deref() == Some("application/json");
     let label =
         (!labelled).then(|| sentence!("a body labelled {}", media_type.as_deref().unwrap_or("as nothing").to_owned()));
-    let problem = misshapen(entry).or(label).or_else(|| {
-        let member = entry.value()?.get("status")?.as_int64()?;
-        (member != 429).then(|| sentence!("status {} in the body", member))
-    });
+    let problem = misshapen(entry).or(label).or_else(|| other_status(entry));
     let problem = problem.filter(|_| entry.json.is_some()).map(|problem| sentence!("429 with {}", problem));
     judgement.require_no_defect(entry, "an Error, or an empty body", problem);
 }

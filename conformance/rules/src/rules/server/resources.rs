@@ -7,7 +7,7 @@ use crate::history::Entry;
 use crate::request::STATUSES;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
-use crate::sentence::{Sentence, sentence};
+use crate::sentence::{Sentence, Value, sentence};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -17,13 +17,20 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("pet.unique-id", unique_id).needing(Needs::ANIMALS),
 ];
 
+/// A value of a member for sentences: numbers and texts as they were read, others by their kind.
+pub(super) fn shown(value: &Json) -> Value {
+    match value {
+        Json::Number(_) | Json::String(_) => value.into(),
+        other => other.kind().into(),
+    }
+}
+
 fn members(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     for animal in entry.animals() {
         let problems = ["id", "name", "categoryId"].into_iter().filter_map(|name| match (name, animal.0.get(name)) {
             (_, None) => Some(sentence!("no {}", name)),
             ("name", Some(Json::String(_))) | ("id" | "categoryId", Some(Json::Number(_))) => None,
-            (_, Some(value @ (Json::Number(_) | Json::String(_)))) => Some(sentence!("{} is {}", name, value)),
-            (_, Some(value)) => Some(sentence!("{} is {}", name, value.kind())),
+            (_, Some(value)) => Some(sentence!("{} is {}", name, shown(value))),
         });
         // All defects at once, so that one look at the response is enough.
         let problems: Vec<Sentence> = problems.collect();
@@ -39,9 +46,8 @@ fn int64(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     for animal in entry.animals() {
         for name in ["id", "categoryId"] {
             let Some(value) = animal.0.get(name) else { continue };
-            judgement.require(entry, value.as_int64().is_some(), "a whole number within int64", || match value {
-                Json::Number(_) | Json::String(_) => sentence!("{} is {}", name, value),
-                other => sentence!("{} is {}", name, other.kind()),
+            judgement.require(entry, value.as_int64().is_some(), "a whole number within int64", || {
+                sentence!("{} is {}", name, shown(value))
             });
         }
     }
@@ -49,16 +55,10 @@ fn int64(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
 
 fn status_values(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     for animal in entry.animals() {
-        let lawful = match animal.0.get("status") {
-            None => true,
-            Some(Json::String(status)) => STATUSES.contains(&status.as_str()),
-            Some(_) => false,
-        };
-        judgement.require(entry, lawful, "a status of available, pending or sold, or none", || {
-            match animal.0.get("status") {
-                Some(status @ (Json::String(_) | Json::Number(_))) => sentence!("status is {}", status),
-                other => sentence!("status is {}", other.map_or("absent", Json::kind)),
-            }
+        let status = animal.0.get("status");
+        let is_lawful = status.is_none_or(|status| status.as_str().is_some_and(|status| STATUSES.contains(&status)));
+        judgement.require(entry, is_lawful, "a status of available, pending or sold, or none", || {
+            sentence!("status is {}", status.map_or_else(|| "absent".into(), shown))
         });
     }
 }
@@ -70,12 +70,11 @@ fn unique_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let expected = "an id that no other animal has";
         if let Some(owner) = owners.insert(creation.id, creation.entry) {
             // In recorded traffic the first animal may be gone by then: the specification says nothing about removal.
-            let owner_entry = &history.entries[owner];
-            if history.is_sample() && owner_entry.precedes(entry) {
-                continue;
+            let owner = &history.entries[owner];
+            if !history.is_sample() || !owner.precedes(entry) {
+                let found = sentence!("two animals were created with the id {}", creation.id);
+                judgement.fail(&[entry, owner], expected, found);
             }
-            let found = sentence!("two animals were created with the id {}", creation.id);
-            judgement.fail(&[entry, &history.entries[owner]], expected, found);
             continue;
         }
         let before = history.shown(creation.id).map(|(shown, _)| shown).find(|shown| shown.precedes(entry));

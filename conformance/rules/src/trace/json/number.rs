@@ -25,12 +25,6 @@ impl Number {
         &self.text
     }
 
-    /// Returns true if the number is written without a fraction and an exponent (`7`, not `7.0` or `7e0`).
-    #[must_use]
-    pub fn is_plain_integer(&self) -> bool {
-        !self.text.contains(['.', 'e', 'E'])
-    }
-
     /// The value of the number, if it is whole and within int64. `7.0` and `70e-1` are 7.
     #[must_use]
     pub fn as_int64(&self) -> Option<i64> {

@@ -290,7 +290,7 @@ impl Refusals {
             self.of_connections.clear();
         }
         let track = self.of_connections.entry(carrier.connection).or_default();
-        let time = match track.time_before(sender, |last, sender| !last.until(sender).is_negative()) {
+        let time = match track.time_before(sender, |last, sender| !last.gap_to(sender).is_negative()) {
             Time::Lead(_) if !is_first_round => Time::Unknown,
             // Another task may have taken the connection.
             Time::Chosen(wait) if wait < Tolerance::HANDOVER.duration().as_secs_f64() => Time::Unknown,
@@ -335,10 +335,11 @@ impl Refusals {
             self.storms.remove(&carrier.connection);
             return;
         }
-        let storm = self.storms.entry(carrier.connection).or_insert(Storm { first: *sender, last: *sender, count: 0 });
+        let begun = Storm { first: *sender, last: *sender, count: 0 };
+        let storm = self.storms.entry(carrier.connection).or_insert(begun);
         let shortest = Tolerance::SHORTEST_WAIT.duration();
         if sender.sent_at.duration_since(storm.last.received_at) >= shortest {
-            *storm = Storm { first: *sender, last: *sender, count: 0 };
+            *storm = begun;
         }
         (storm.last, storm.count) = (*sender, storm.count + 1);
         if storm.count >= STORM.0 && sender.sent_at.duration_since(storm.first.received_at) >= STORM.1 {
@@ -359,7 +360,7 @@ impl Refusals {
 /// Returns true if the sender of a request is the task that received the latest response: both belong to one turn, no other
 /// connection was open, or the connection is the same and no other task had been waiting for it.
 fn is_same_task(last: &Sender, sender: &Sender) -> bool {
-    let waited = last.until(sender);
+    let waited = last.gap_to(sender);
     let is_alone = last.is_alone() && sender.is_alone() || last.is_in_turn_with(sender);
     let is_unhurried = last.shares_connection(sender) && waited >= Tolerance::HANDOVER.duration();
     !waited.is_negative() && (is_alone || is_unhurried)
@@ -370,19 +371,12 @@ fn last_of(entry: &Entry<'_>) -> Last {
         // The wait that the refusal dictates is unknown.
         Some(429) if entry.exchange.known.withheld.contains(Fact::ResponseHeaders) => Last::Other,
         Some(429) => Last::Refused(Told {
-            wait: waiting::until(entry)
-                .map_or(SignedDuration::ZERO, |it| it.duration_since(entry.exchange.received_at)),
-            slack: waiting::form(entry).map_or(SignedDuration::ZERO, waiting::repeated_slack),
+            wait: waiting::waits_until(entry)
+                .map_or(SignedDuration::ZERO, |end| end.duration_since(entry.exchange.received_at)),
+            slack: waiting::retry_after_of(entry).map_or(SignedDuration::ZERO, waiting::repeated_slack),
         }),
         Some(200..=407 | 409..=428 | 430..=499) => Last::Final,
         _ => Last::Other,
-    }
-}
-
-impl Told {
-    /// Returns true if a client that waited this long may have meant to wait as long as it was told.
-    fn is_heeded_by(self, waited: SignedDuration) -> bool {
-        self.wait.is_positive() && waited + self.slack >= self.wait
     }
 }
 
@@ -394,7 +388,7 @@ impl Track {
         let waited = sender.sent_at.duration_since(last.received_at);
         match meaning {
             Last::Final => Time::Lead(waited.as_secs_f64()),
-            Last::Refused(told) if told.is_heeded_by(waited) => Time::Heeded,
+            Last::Refused(told) if told.wait.is_positive() && waited + told.slack >= told.wait => Time::Heeded,
             Last::Refused(_) => Time::Chosen(waited.as_secs_f64()),
             Last::Other => Time::Unknown,
         }
