@@ -21,7 +21,7 @@ impl<'h> KeyLimits<'h> {
     /// Returns true if an answer repeats an earlier one, although answers in between report less of that window, or a later one.
     fn is_repeated_late(&self, answer: &Answer<'_>) -> bool {
         // Checked first, because hardly any answer repeats another one, and comparing times takes long.
-        if !self.answers().iter().any(|other| repeats(answer, other)) {
+        if !self.earlier_than(answer).iter().any(|other| repeats(answer, other)) {
             return false;
         }
         let mut has_gone_on = false;
@@ -36,9 +36,15 @@ impl<'h> KeyLimits<'h> {
         false
     }
 
+    /// The answers to earlier requests.
+    fn earlier_than(&self, answer: &Answer<'_>) -> &[Answer<'h>] {
+        let number = answer.entry.exchange.number;
+        &self.answers()[..self.answers().partition_point(|other| other.entry.exchange.number < number)]
+    }
+
     /// The answers that were complete before the request of another one was sent, the latest first.
     fn complete_before<'a>(&'a self, answer: &'a Answer<'_>) -> impl Iterator<Item = &'a Answer<'h>> {
-        self.answers().iter().rev().filter(move |other| other.precedes(answer))
+        self.earlier_than(answer).iter().rev().filter(move |other| other.precedes(answer))
     }
 }
 
@@ -48,8 +54,7 @@ const FEW: usize = 8;
 /// Returns true if an answer to a GET reports the same window as an earlier success to the same request.
 fn repeats(answer: &Answer<'_>, earlier: &Answer<'_>) -> bool {
     let [request, before] = [answer, earlier].map(|answer| &answer.entry.exchange.request);
-    earlier.entry.exchange.number < answer.entry.exchange.number
-        && earlier.window == answer.window
+    earlier.window == answer.window
         && request.method == "GET"
         && (&request.method, &request.path, &request.query) == (&before.method, &before.path, &before.query)
         && earlier.entry.succeeded()
