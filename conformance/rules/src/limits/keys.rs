@@ -99,7 +99,7 @@ impl<'h> Limiter<'h> {
 
     /// The limits of the key that a request came with, if it was a valid key in the described form.
     #[must_use]
-    pub fn of(&self, entry: &Entry<'_>) -> Option<&KeyLimits<'h>> {
+    pub fn limits_of(&self, entry: &Entry<'_>) -> Option<&KeyLimits<'h>> {
         self.key(entry.key()?)
     }
 

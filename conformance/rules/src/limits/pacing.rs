@@ -146,13 +146,6 @@ mod tests {
         assert!(!over(120, 0));
         assert!(over(121, 0));
         assert!(!over(121, 60), "a minute ago");
-        let since_the_first = |millis| {
-            at_the_end(lists(121), FREE, |key, _| {
-                let first = key.answers()[0].entry.exchange.sent_at;
-                key.is_over_admitted(first + SignedDuration::from_millis(millis))
-            })
-        };
-        assert_eq!((since_the_first(59_999), since_the_first(60_000)), (true, false));
         let others = |builder: TraceBuilder| at_the_end(builder, FREE, |key, now| key.is_over_admitted(now));
         assert!(others(lists(120).key("sk-Other").list(200, 5, 60).key("sk-Key1").list(200, 880, 1_000)));
         assert!(!others(lists(119).key("sk-Other").list(200, 5, 60).key("sk-Key1").list(200, 881, 1_000)));

@@ -230,8 +230,8 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
         for &at in reporting {
             let Some(report) = self.events[at].report else { continue };
-            let begun = self.epochs[first..].partition_point(|window| window.end <= report.reset);
-            let last = begun.checked_sub(1).map(|last| first + last);
+            let count = self.epochs[first..].partition_point(|window| window.end <= report.reset);
+            let last = count.checked_sub(1).map(|last| first + last);
             self.reported[at] = last.filter(|last| report.reset - self.epochs[*last].end <= SAME_END);
         }
     }

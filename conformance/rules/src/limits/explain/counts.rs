@@ -171,10 +171,10 @@ impl Evaluator<'_, '_, '_> {
             return false;
         };
         // If no request counts, the Reset may be anything.
-        let begun = report.reset - MINUTE - SECOND;
+        let origin = report.reset - MINUTE - SECOND;
         report.used > 0
             && event.outcome != Outcome::Refused
-            && self.events.first().is_some_and(|first| begun > first.arrival.0)
+            && self.events.first().is_some_and(|first| origin > first.arrival.0)
     }
 
     /// Compares the reported count of a sliding minute with the requests of the run. The rest was used by other clients, or before the

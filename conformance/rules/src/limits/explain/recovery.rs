@@ -19,9 +19,7 @@ impl Evaluator<'_, '_, '_> {
         let mut refused_again: Vec<(usize, usize)> = Vec::new();
         let mut is_served = false;
         let mut last: Option<usize> = None;
-        let own: Vec<usize> = (0..self.events.len()).filter(|at| self.events[*at].is_own).collect();
-        for at in own {
-            let event = &self.events[at];
+        for (at, event) in self.events.iter().enumerate().filter(|(_, event)| event.is_own) {
             if let Some(before) = last.replace(at).filter(|before| self.has_waited(*before, at)) {
                 is_served |= event.is_admitted();
                 let is_refused = event.outcome == Outcome::Refused && !self.is_used_meanwhile(before, at);

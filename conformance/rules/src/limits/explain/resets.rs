@@ -28,24 +28,24 @@ impl Evaluator<'_, '_, '_> {
             return;
         }
         // The bounds of the time at which the reported minute began, or at which the request came whose end is reported.
-        let begun = (report.reset - MINUTE - SECOND, report.reset - MINUTE + SECOND);
-        let is_empty = report.used == 0 && begun.0 <= to && begun.1 >= from - self.hypothesis().slot * SECOND;
+        let origin = (report.reset - MINUTE - SECOND, report.reset - MINUTE + SECOND);
+        let is_empty = report.used == 0 && origin.0 <= to && origin.1 >= from - self.hypothesis().slot * SECOND;
         if is_empty {
             return;
         }
-        if report.reset + SECOND <= from || begun.0 > to {
+        if report.reset + SECOND <= from || origin.0 > to {
             self.contradict_reset(at, None, to);
             return;
         }
         match cut {
-            Cut::First => self.reset_of_first(at, begun),
+            Cut::First => self.reset_of_first(at, origin),
             Cut::Log | Cut::WeightedNext
                 if let Some((latest, with)) =
                     self.latest_before[at].filter(|(latest, _)| report.reset < latest - 2 * SECOND) =>
             {
                 self.contradict(Kind::ResetMoves, at, Some(with), report.reset / SECOND, latest / SECOND);
             }
-            Cut::Log | Cut::Drain if event.outcome != Outcome::Refused => self.reset_of_log(at, begun),
+            Cut::Log | Cut::Drain if event.outcome != Outcome::Refused => self.reset_of_log(at, origin),
             Cut::WeightedNext if event.outcome != Outcome::Refused => {
                 self.reset_of_next(at, report.reset, (from, to));
             }
@@ -78,7 +78,7 @@ impl Evaluator<'_, '_, '_> {
 
     /// Checks the Reset of a minute that its first request opened. No minute begins before the one before has ended, and a request of the
     /// run opened it, unless other clients use the key.
-    fn reset_of_first(&mut self, at: usize, begun: (Micros, Micros)) {
+    fn reset_of_first(&mut self, at: usize, origin: (Micros, Micros)) {
         let Some(epoch) = self.shares.reported[at] else {
             // A request that opens no minute reports the one that runs.
             let running = (0..self.others.len()).find(|epoch| {
@@ -94,8 +94,8 @@ impl Evaluator<'_, '_, '_> {
             let (end, begin) = (self.shares.epochs[before].end, self.shares.epochs[epoch].begin());
             if begin < end - Tolerance::ROUNDING.seconds() * SECOND {
                 self.contradict_move(at, before);
-            } else if !self.hypothesis().others && !self.arrivals.has(begun.0, begun.1) {
-                self.contradict_reset(at, None, begun.0);
+            } else if !self.hypothesis().others && !self.arrivals.has(origin.0, origin.1) {
+                self.contradict_reset(at, None, origin.0);
             }
         }
     }
@@ -127,28 +127,28 @@ impl Evaluator<'_, '_, '_> {
 
     /// Checks that a Reset is a minute after the oldest request in a log ([`Cut::Log`]) or the newest one ([`Cut::Drain`]). That request is
     /// one of the run, unless requests of other clients or from before the run may be in the log.
-    fn reset_of_log(&mut self, at: usize, begun: (Micros, Micros)) {
+    fn reset_of_log(&mut self, at: usize, origin: (Micros, Micros)) {
         let event = &self.events[at];
         let is_early = self.events.first().is_some_and(|first| event.sent - first.received < MINUTE + SECOND);
         let is_drain = self.hypothesis().cut == Cut::Drain;
-        let of_own = self.arrivals.has(begun.0, begun.1);
+        let of_own = self.arrivals.has(origin.0, origin.1);
         let may_be_of_others =
             self.hypothesis().others || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
         let wrong = if is_drain {
             // A newer request that counts makes the Reset wrong.
             let mut earlier = (0..at).rev().filter(|other| self.events[*other].precedes(event));
             let newest = earlier.find(|other| self.is_certain_to_count(*other));
-            newest.filter(|newest| self.shares.logged(&self.events[*newest]).0 > begun.1)
+            newest.filter(|newest| self.shares.logged(&self.events[*newest]).0 > origin.1)
         } else {
             // An older request that counts makes the Reset wrong.
             let kept_since = event.received - (Tolerance::KEPT.seconds() - self.hypothesis().slot) * SECOND;
             let first = self.events.partition_point(|other| other.sent <= kept_since);
             let mut kept = (first..at).filter(|other| self.events[*other].precedes(event));
             let oldest = kept.find(|other| self.is_certain_to_count(*other));
-            oldest.filter(|oldest| self.shares.logged(&self.events[*oldest]).1 < begun.0)
+            oldest.filter(|oldest| self.shares.logged(&self.events[*oldest]).1 < origin.0)
         };
         if wrong.is_some() || !of_own && !may_be_of_others {
-            self.contradict_reset(at, wrong, begun.0);
+            self.contradict_reset(at, wrong, origin.0);
         }
     }
 }

@@ -99,7 +99,7 @@ mod tests {
             let trace = builder.trace();
             let history = History::new(&trace);
             let limiter = Limiter::new(&history);
-            let may_be_ban = |entry: &&Entry<'_>| limiter.of(entry).is_some_and(|key| key.may_be_ban(entry));
+            let may_be_ban = |entry: &&Entry<'_>| limiter.limits_of(entry).is_some_and(|key| key.may_be_ban(entry));
             history.entries.iter().filter(may_be_ban).map(|entry| entry.exchange.number).collect::<Vec<_>>()
         };
         let reported = |answers: &[(u16, u64)]| possible(TraceBuilder::new().lists(7, answers));

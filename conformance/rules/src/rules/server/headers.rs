@@ -193,7 +193,7 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
 
 /// Returns true if a response may be that of a ban, which may report a Reset of its own.
 fn may_be_of_ban(facts: &Facts<'_>, entry: &Entry<'_>) -> bool {
-    entry.credential == Credential::Banned || facts.limiter.of(entry).is_some_and(|key| key.may_be_ban(entry))
+    entry.credential == Credential::Banned || facts.limiter.limits_of(entry).is_some_and(|key| key.may_be_ban(entry))
 }
 
 /// Returns true if Remaining fell between the two responses of a finding, by at least the number of successes since the earlier one.
@@ -215,7 +215,7 @@ fn withholds_time(entry: &Entry<'_>) -> bool {
 /// minute, otherwise a day later.
 fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     let Some((rate, reset)) = entry.rate.as_ref().and_then(|rate| Some((rate, rate.reset.integer()?))) else { return };
-    let plan_limits = facts.limiter.of(entry).and_then(|key| key.certain_plan_limits());
+    let plan_limits = facts.limiter.limits_of(entry).and_then(|key| key.certain_plan_limits());
     let is_of_minute = plan_limits.zip(rate.limit.integer()).is_some_and(|(plan_limits, limit)| {
         limit == plan_limits.per_minute as i64 && plan_limits.per_day != plan_limits.per_minute
     });
