@@ -57,18 +57,13 @@ pub fn has_limits<'e>(exchanges: impl IntoIterator<Item = &'e Exchange>) -> bool
 pub fn mark(exchanges: &mut [Exchange]) {
     let has_limits = has_limits(&*exchanges);
     let with_limits = exchanges.iter().filter_map(Exchange::response).filter(|response| shows_limits(response));
-    let own: HashSet<Option<String>> =
-        with_limits.map(|response| response.header("server").map(str::to_owned)).collect();
+    let own: HashSet<String> =
+        with_limits.filter_map(|response| response.header("server")).map(str::to_owned).collect();
     for exchange in exchanges {
-        let is_foreign = |response: &Response| {
-            let server = response.header("server").map(str::to_owned);
-            has_limits
-                && response.status >= 300
-                && !shows_limits(response)
-                && server.is_some()
-                && !own.contains(&server)
-        };
-        let is_foreign = exchange.response().is_some_and(is_foreign);
+        let is_foreign = exchange.response().is_some_and(|response| {
+            let is_of_other_server = response.header("server").is_some_and(|server| !own.contains(server));
+            has_limits && response.status >= 300 && !shows_limits(response) && is_of_other_server
+        });
         if is_foreign || Doubt::of(exchange, has_limits) == Some(Doubt::Intermediary) {
             exchange.known.answerer = Answerer::Intermediary;
         }

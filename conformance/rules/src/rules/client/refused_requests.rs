@@ -24,10 +24,16 @@ use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_clients("client.new-pet", |clients, memory, judgement| {
-        learns(clients, &mut memory.refused.bodies, body_defect, "a body that is no NewPet", judgement);
+        judge_repetitions(clients, &mut memory.refused.bodies, body_defect, "a body that is no NewPet", judgement);
     }),
     Rule::of_clients("client.list-parameters", |clients, memory, judgement| {
-        learns(clients, &mut memory.refused.queries, query_defect, "a limit or status outside its range", judgement);
+        judge_repetitions(
+            clients,
+            &mut memory.refused.queries,
+            query_defect,
+            "a limit or status outside its range",
+            judgement,
+        );
     }),
 ];
 
@@ -77,7 +83,7 @@ struct Defect {
     requests: HashMap<u64, (Sender, Vec<u64>)>,
 }
 
-fn learns(
+fn judge_repetitions(
     clients: &Clients<'_>,
     sessions: &mut HashMap<Option<Key>, Session>,
     defect_of: fn(&Entry<'_>) -> Option<String>,

@@ -321,7 +321,8 @@ fn judge(trace: &Trace) -> BTreeMap<&'static str, Judgement> {
 }
 
 fn broken(judgements: &BTreeMap<&'static str, Judgement>) -> Vec<String> {
-    let failures = judgements.iter().flat_map(|(id, judgement)| judgement.failures.iter().map(move |it| (id, it)));
+    let failures =
+        judgements.iter().flat_map(|(id, judgement)| judgement.failures.iter().map(move |failure| (id, failure)));
     failures.map(|(id, failure)| format!("{id}: {}", failure.found)).collect()
 }
 

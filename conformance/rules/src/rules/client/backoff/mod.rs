@@ -335,11 +335,11 @@ impl Refusals {
             self.storms.remove(&carrier.connection);
             return;
         }
-        let begun = Storm { first: *sender, last: *sender, count: 0 };
-        let storm = self.storms.entry(carrier.connection).or_insert(begun);
+        let new_storm = Storm { first: *sender, last: *sender, count: 0 };
+        let storm = self.storms.entry(carrier.connection).or_insert(new_storm);
         let shortest = Tolerance::SHORTEST_WAIT.duration();
         if sender.sent_at.duration_since(storm.last.received_at) >= shortest {
-            *storm = begun;
+            *storm = new_storm;
         }
         (storm.last, storm.count) = (*sender, storm.count + 1);
         if storm.count >= STORM.0 && sender.sent_at.duration_since(storm.first.received_at) >= STORM.1 {
@@ -407,8 +407,8 @@ impl Track {
             return None;
         }
         let lead = if let Time::Lead(lead) = time { Some(lead) } else { None };
-        let begun = is_refused.then(|| Run { senders: vec![*sender], lead, ..Run::default() });
-        std::mem::replace(&mut self.run, begun)
+        let new_run = is_refused.then(|| Run { senders: vec![*sender], lead, ..Run::default() });
+        std::mem::replace(&mut self.run, new_run)
     }
 }
 
