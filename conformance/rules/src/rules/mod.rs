@@ -309,14 +309,6 @@ mod tests {
     }
 
     #[test]
-    fn what_held_and_what_did_not_is_judged() {
-        let mut judgement = Judgement::default();
-        judgement.hold();
-        judgement.fail(&[], "this", "that");
-        assert_eq!((judgement.judged, judgement.failures.len()), (2, 1));
-    }
-
-    #[test]
     fn every_stated_and_inferred_requirement_has_one_rule_and_every_open_one_an_observer() {
         let ids = |is_open: bool| {
             let of_level = catalogue().requirements.iter().filter(move |found| (found.level == Level::Open) == is_open);

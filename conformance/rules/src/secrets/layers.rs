@@ -306,45 +306,8 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_of_every_kind_is_undone_and_what_is_none_stays() {
-        for text in
-            ["a%2bb", "a%2Bb", r"a\u002Bb", r"a\u{2b}b", r"a\x2bb", r"a\053b", "a&#43;b", "a&#x2b;b", "a&plus;b"]
-        {
-            assert_eq!(decoded(text)[0], "a+b", "{text}");
-        }
+    fn what_only_looks_like_an_escape_stays() {
         assert_eq!(decoded(r#"\/\"&amp;%zz&unknown;%2"#)[0], r#"/"&%zz&unknown;%2"#);
         assert!(decoded("100% & more").is_empty());
-    }
-
-    #[test]
-    fn base64_is_undone_from_each_place_and_hexadecimal_digits_are() {
-        for text in ["c2VjcmV0LWtleQ", "xc2VjcmV0LWtleQ", "xxc2VjcmV0LWtleQ", "xxxc2VjcmV0LWtleQ=="] {
-            assert!(decoded(text).iter().any(|layer| layer.contains("secret-key")), "{text}");
-        }
-        for text in ["7365637265742d6b6579", "07365637265742D6B6579"] {
-            assert!(decoded(text).iter().any(|layer| layer.contains("secret-key")), "{text}");
-        }
-    }
-
-    #[test]
-    fn changed_bytes_are_encoded_as_the_bytes_in_their_place_were() {
-        let cases = [
-            ("x%73y", "x%74y"),
-            (r"x\u0073y", r"x\u0074y"),
-            ("x&#115;y", "x&#116;y"),
-            (r"x\163y", r"x\164y"),
-            ("c2VjcmV0LWtleQ==", "dGVjcmV0LWtleQ=="),
-            ("7365637265742d6b6579", "7465637265742d6b6579"),
-        ];
-        for (text, expected) in cases {
-            let layer = layers(text.as_bytes(), is_printed)
-                .into_iter()
-                .find(|layer| layer.bytes.contains(&b's'))
-                .expect("an s");
-            let mut changed = layer.bytes.clone();
-            let at = changed.iter().position(|byte| *byte == b's').expect("an s");
-            changed[at] = b't';
-            assert_eq!(String::from_utf8_lossy(&layer.encode(text.as_bytes(), &changed)), expected);
-        }
     }
 }

@@ -56,9 +56,12 @@ fn echoes(key: &str) -> Vec<(&'static str, String)> {
         ("HTML with a decimal plus sign", html.replace('+', "&#43;")),
         ("HTML with a hexadecimal plus sign", html.replace('+', "&#x2b;")),
         ("HTML, every character as an entity", each(key, |byte| format!("&#{byte};"))),
+        ("HTML with a named plus sign", html.replace('+', "&plus;")),
         ("hexadecimal", each(key, lower)),
         ("hexadecimal in upper case", each(key, upper)),
         ("escapes of C", each(key, |byte| format!(r"\x{byte:02x}"))),
+        ("octal escapes of C", each(key, |byte| format!(r"\{byte:03o}"))),
+        ("escapes of JavaScript", each(key, |byte| format!(r"\u{{{byte:x}}}"))),
         ("base64", BASE64_STANDARD.encode(key)),
         ("base64 without padding", BASE64_STANDARD_NO_PAD.encode(key)),
         ("base64 for URLs", BASE64_URL_SAFE.encode(key)),
@@ -157,7 +160,7 @@ proptest! {
     fn no_part_of_any_key_is_left_in_any_encoding_anywhere(
         // A key with what looks like an escape is another one once that is undone.
         key in r"[!-$'-\[\]-~]{12,40}",
-        encoding in 0..31_usize,
+        encoding in 0..34_usize,
         before in "[ -~]{0,12}",
         after in "[ -~]{0,12}",
     ) {

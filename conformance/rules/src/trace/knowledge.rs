@@ -198,24 +198,3 @@ impl Knowledge {
     /// The precision of an exchange whose times are unknown: more than the distance of any two times of a recording.
     pub const NO_TIME: SignedDuration = SignedDuration::from_hours(24 * 365 * 1_000);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_set_has_the_facts_that_were_put_in() {
-        let mut set = FactSet::of(&[Fact::Times, Fact::RequestBody]);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [Fact::RequestBody, Fact::Times]);
-        set.insert(Fact::Credential);
-        assert!(set.contains(Fact::Credential) && !set.contains(Fact::ResponseBody));
-        assert_eq!(set.intersection(FactSet::of(&Fact::ALL)), set);
-        assert!(set.intersection(FactSet::of(&[Fact::ResponseBody])).is_empty() && FactSet::NONE.is_empty());
-    }
-
-    #[test]
-    fn a_run_contains_more_than_a_sample() {
-        let extents = [Extent::Sample, Extent::Conversation, Extent::Complete, Extent::Run];
-        assert!(extents.is_sorted());
-    }
-}

@@ -113,8 +113,6 @@ mod tests {
     use crate::trace::exchange::Request;
     use crate::trace_builder::{TraceBuilder, animal};
 
-    const NONE: [[usize; 0]; 0] = [];
-
     /// What `/pets/` shows to a caller without a valid key, after the animal 7 was created.
     fn shown_elsewhere(status: u16, body: impl Into<String>) -> TraceBuilder {
         TraceBuilder::new().create(7).key("sk-Unknown").ask(Request::new("GET", "/pets/"), status, body.into())
@@ -122,32 +120,20 @@ mod tests {
 
     #[test]
     fn animals_of_this_run_are_shown_at_no_path_without_a_key() {
-        let list = |pet: String| format!("[{pet}]");
-        assert_eq!(shown_elsewhere(200, list(animal(7, "sold"))).failures_of("auth.missing-key"), [[2]]);
-        assert_eq!(shown_elsewhere(200, animal(7, "sold")).failures_of("auth.missing-key"), [[2]], "alone");
-        assert_eq!(shown_elsewhere(401, list(animal(7, "sold"))).failures_of("auth.missing-key"), NONE, "refused");
-        assert_eq!(shown_elsewhere(200, "[]").failures_of("auth.missing-key"), NONE);
-        assert_eq!(shown_elsewhere(200, "<h1>pets</h1>").failures_of("auth.missing-key"), NONE);
-    }
-
-    #[test]
-    fn what_else_stands_elsewhere_is_open() {
-        assert_eq!(
-            shown_elsewhere(200, animal(8, "sold")).failures_of("auth.missing-key"),
-            NONE,
-            "an animal of another client"
-        );
-        let renamed = animal(7, "sold").replace("Rex 1", "Max 1");
-        assert_eq!(
-            shown_elsewhere(200, renamed).failures_of("auth.missing-key"),
-            NONE,
-            "something else with this number"
-        );
-        let together = shown_elsewhere(200, animal(7, "sold")).together(1..=2);
-        assert_eq!(together.failures_of("auth.missing-key"), NONE, "it was not created yet");
-        let elsewhere = Request::new("GET", "/pets/");
-        let with_key = TraceBuilder::new().create(7).ask(elsewhere, 200, animal(7, "sold"));
-        assert_eq!(with_key.failures_of("auth.missing-key"), NONE, "with a key");
+        let pet = animal(7, "sold");
+        for (why, shown, failures) in [
+            ("in a list", shown_elsewhere(200, format!("[{pet}]")), vec![vec![2]]),
+            ("alone", shown_elsewhere(200, pet.clone()), vec![vec![2]]),
+            ("refused", shown_elsewhere(401, format!("[{pet}]")), vec![]),
+            ("nothing is shown", shown_elsewhere(200, "[]"), vec![]),
+            ("no JSON", shown_elsewhere(200, "<h1>pets</h1>"), vec![]),
+            ("an animal of another client", shown_elsewhere(200, animal(8, "sold")), vec![]),
+            ("something else with this number", shown_elsewhere(200, pet.replace("Rex 1", "Max 1")), vec![]),
+            ("it was not created yet", shown_elsewhere(200, pet.clone()).together(1..=2), vec![]),
+            ("with a key", TraceBuilder::new().create(7).ask(Request::new("GET", "/pets/"), 200, pet.clone()), vec![]),
+        ] {
+            assert_eq!(shown.failures_of("auth.missing-key"), failures, "{why}");
+        }
     }
 
     #[test]

@@ -84,35 +84,23 @@ fn a_filter_that_may_be_read_as_another_word_is_not_held_to_its_letters() {
 }
 
 #[test]
-fn a_name_of_this_run_is_shown_once_more_than_it_was_sent_only_where_every_creation_is_known() {
-    let twice = [animal(7, "sold"), animal(8, "sold")];
-    let listed = |change: fn(&mut Trace)| {
-        let mut trace = shows(TraceBuilder::new().create(7), "", &twice).trace();
+fn a_name_of_this_run_is_shown_by_as_many_animals_as_were_created_with_it_where_every_creation_is_known() {
+    let listed = |animals: &[String], change: fn(&mut Trace)| {
+        let mut trace = shows(TraceBuilder::new().create(7), "", animals).trace();
         trace.context.name_mark = Some("Rex".to_owned());
         change(&mut trace);
-        let history = History::new(&trace);
         let mut judgement = Judgement::default();
-        agrees(&Facts::new(&history), &mut judgement);
-        judgement.failures.len()
-    };
-    assert_eq!(listed(|_| ()), 1);
-    assert_eq!(listed(|trace| trace.context.extent = Extent::Sample), 0, "another creation may not be recorded");
-    let withhold = |trace: &mut Trace| trace.exchanges[0].known.withheld.insert(Fact::RequestBody);
-    assert_eq!(listed(withhold), 0, "what is withheld may have been any name");
-}
-
-#[test]
-fn an_animal_that_this_run_created_is_listed_under_no_other_id() {
-    let listed = |id: i64| {
-        let mut trace = shows(TraceBuilder::new().create(7), "", &[animal(id, "sold")]).trace();
-        trace.context.name_mark = Some("Rex".to_owned());
-        let history = History::new(&trace);
-        let mut judgement = Judgement::default();
-        agrees(&Facts::new(&history), &mut judgement);
+        agrees(&Facts::new(&History::new(&trace)), &mut judgement);
         judgement.failures.into_iter().map(|failure| failure.exchanges).collect::<Vec<_>>()
     };
-    assert_eq!(listed(7), NONE);
-    assert_eq!(listed(8), [[2, 1]]);
+    let [own, other] = [animal(7, "sold"), animal(8, "sold")];
+    assert_eq!(listed(std::slice::from_ref(&own), |_| ()), NONE);
+    assert_eq!(listed(std::slice::from_ref(&other), |_| ()), [[2, 1]], "under another id");
+    let twice = [own, other];
+    assert_eq!(listed(&twice, |_| ()), [[2, 1]]);
+    assert_eq!(listed(&twice, |trace| trace.context.extent = Extent::Sample), NONE, "another may not be recorded");
+    let withhold = |trace: &mut Trace| trace.exchanges[0].known.withheld.insert(Fact::RequestBody);
+    assert_eq!(listed(&twice, withhold), NONE, "what is withheld may have been any name");
 }
 
 #[test]
