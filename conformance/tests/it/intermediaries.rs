@@ -1,5 +1,6 @@
 //! What stands between the judge and a lawful server is never judged as the server, and never makes it conform.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use animal_store_conformance::{Judge, Options, Report, RunError};
@@ -57,7 +58,10 @@ const CLOSED: [(&str, Answer); 6] = [
 
 /// Judges a lawful server behind an intermediary.
 async fn behind(answer: Answer, change: impl FnOnce(&mut Options)) -> Result<Report, RunError> {
-    let layer = Layer::default().before(answer);
+    behind_layer(Layer::default().before(answer), change).await
+}
+
+async fn behind_layer(layer: Layer, change: impl FnOnce(&mut Options)) -> Result<Report, RunError> {
     let host = Host::start(Plan::Free, Variation { layers: vec![layer], ..Variation::default() }).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
@@ -108,6 +112,20 @@ async fn a_few_answers_of_a_balancer_are_counted_and_not_judged() {
     assert_ne!(report.verdict, Verdict::Violates, "{:?}", broken(&report));
     let answered: usize = report.answerers.intermediaries.iter().map(|intermediary| intermediary.requests).sum();
     assert_eq!(report.answerers.service + answered, report.requests);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_whose_answer_is_lost_at_a_balancer_is_repeated_under_another_name() {
+    let created = AtomicUsize::new(0);
+    let lost = Layer::default().after(move |_, response, _| {
+        if response.status == 201 && [2, 9].contains(&created.fetch_add(1, Ordering::Relaxed)) {
+            *response = page(502, "nginx");
+        }
+    });
+    let report = behind_layer(lost, |_| {}).await.expect("a verdict");
+    assert_eq!((report.verdict, broken(&report)), (Verdict::Conforms, Vec::new()), "{:?}", report.ended_early);
+    let named = &report.answerers.intermediaries;
+    assert!(matches!(&named[..], [nginx] if nginx.requests == 2), "{named:?}");
 }
 
 /// Passes on what a server on a socket and its clients say, with an informational response before each other one.

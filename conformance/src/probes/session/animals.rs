@@ -28,6 +28,16 @@ impl Names {
         self.given += 1;
         format!("{}{}", self.nonce, in_letters(self.given as u64, MODEST_NAME - NONCE))
     }
+
+    /// Replaces each name of this run in a body by a new one.
+    pub(super) fn renew(&mut self, body: &mut [u8]) {
+        let name = self.next();
+        for at in 0..=body.len().saturating_sub(MODEST_NAME) {
+            if body[at..].starts_with(self.nonce.as_bytes()) {
+                body[at..at + MODEST_NAME].copy_from_slice(name.as_bytes());
+            }
+        }
+    }
 }
 
 impl Session<'_> {

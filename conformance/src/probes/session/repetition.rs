@@ -4,12 +4,10 @@
 //! An answer of the service to the repetition is judged. Without one the service itself is silent, and that is judged; or the
 //! intermediary answers everything in its place, and the run ends.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
-use animal_store_rules::trace::json::Json;
 use animal_store_rules::trace::knowledge::Answerer;
 
 use super::{Session, Stop, bearing};
@@ -26,9 +24,6 @@ const LOST: usize = 2;
 
 /// The number of requests on a kept connection that may time out: one more than may be a coincidence.
 const LATE: usize = 3;
-
-/// The number of animals from which a list may have a further page.
-const FULL_PAGE: usize = 100;
 
 /// The requests of a run that were repeated.
 #[derive(Debug, Default)]
@@ -57,9 +52,6 @@ impl Session<'_> {
             Some(doubt @ Doubt::KeptConnection) => {
                 self.repetitions.lost_on_kept += 1;
                 self.mark(place, doubt.answerer());
-                if !self.may_repeat(place, doubt).await? {
-                    return Ok(place);
-                }
                 self.repeat(place).await?
             }
             _ => place,
@@ -73,9 +65,6 @@ impl Session<'_> {
             return Ok(place);
         }
         self.mark(place, doubt.answerer());
-        if !self.may_repeat(place, doubt).await? {
-            return Ok(place);
-        }
         if doubt != Doubt::Late {
             self.wait(PAUSES[0], "the service to be reached again").await?;
         }
@@ -98,11 +87,8 @@ impl Session<'_> {
             self.mark(place, Answerer::Intermediary);
         }
         for pause in PAUSES {
-            let other = self.list(None).await?;
+            let other = self.list().await?;
             if self.doubt(other).is_none() {
-                if !self.may_repeat(failed[1], Doubt::Intermediary).await? {
-                    return Ok(failed[1]);
-                }
                 let last = self.repeat(failed[0]).await?;
                 if self.doubt(last).is_some() {
                     self.repetitions.persistent += 1;
@@ -150,71 +136,23 @@ impl Session<'_> {
         self.log.trace.exchanges[place].known.answerer = answerer;
     }
 
-    /// Sends the request at this place again, on a connection of its own.
+    /// Sends the request at this place again, on a connection of its own. A creation gets a new name, because the service may have carried
+    /// out the first one, and names may have to be unique.
     async fn repeat(&mut self, place: usize) -> Result<usize, Stop> {
-        let request = Request { connection: Connection::Own, ..self.log.trace.exchanges[place].request.clone() };
+        let mut request = Request { connection: Connection::Own, ..self.log.trace.exchanges[place].request.clone() };
+        if let Some(body) = &mut request.body {
+            self.names.renew(&mut body.bytes);
+        }
         self.transmit(vec![request]).await
     }
 
-    /// Returns true if the request at this place may be sent again. A creation may be repeated if it did not reach the service, or
-    /// a list shows that it created nothing.
-    async fn may_repeat(&mut self, place: usize, doubt: Doubt) -> Result<bool, Stop> {
-        let exchange = &self.log.trace.exchanges[place];
-        let (method, target) = (exchange.request.method.clone(), exchange.request.path.clone());
-        let never_arrived = doubt == Doubt::NoConnection || exchange.status() == Some(407);
-        if method != "POST" || never_arrived || self.created_nothing(place).await? {
-            return Ok(true);
-        }
-        let what = match doubt {
-            Doubt::Intermediary => "an intermediary answered it",
-            _ => "it got no response",
-        };
-        self.leave_unfinished(format!(
-            "{method} {target} as request {} ({what}; it was not repeated, because it may have created an animal)",
-            place + 1
-        ));
-        Ok(false)
-    }
-
-    /// Returns true if a whole list shows that the request at this place created no animal.
-    async fn created_nothing(&mut self, place: usize) -> Result<bool, Stop> {
-        let replica = self.log.trace.exchanges[place].request.replica;
-        let list = self.list(replica).await?;
-        let sent = self.log.trace.exchanges[place].request.body.as_ref().and_then(|body| Json::parse(&body.bytes).ok());
-        let name = sent.as_ref().and_then(|sent| sent.get("name")?.as_str());
-        let listed = self.log.trace.exchanges[list].response().and_then(|response| Json::parse(&response.body).ok());
-        let Some(Json::Array(animals)) = listed.filter(|_| self.log.trace.exchanges[list].status() == Some(200)) else {
-            return Ok(false);
-        };
-        let is_new = |animal: &Json| match name {
-            Some(name) => animal.get("name").and_then(Json::as_str) == Some(name),
-            None => !self.shown_ids(list).contains(&id_of(animal)),
-        };
-        Ok(animals.len() < FULL_PAGE && !animals.iter().any(is_new))
-    }
-
-    /// The ids of the animals in the responses before this place.
-    fn shown_ids(&self, place: usize) -> BTreeSet<Option<i64>> {
-        let bodies = self.log.trace.exchanges[..place]
-            .iter()
-            .filter_map(|exchange| Json::parse(&exchange.response()?.body).ok());
-        bodies
-            .flat_map(|body| if let Json::Array(animals) = body { animals } else { vec![body] })
-            .map(|animal| id_of(&animal))
-            .collect()
-    }
-
     /// Asks for a list that is not part of the plan, and returns the place of its exchange.
-    async fn list(&mut self, replica: Option<usize>) -> Result<usize, Stop> {
-        let list = bearing(Request::new("GET", "/pets").query("limit=100"), &self.asking_key()).at(replica);
+    async fn list(&mut self) -> Result<usize, Stop> {
+        let list = bearing(Request::new("GET", "/pets").query("limit=100"), &self.asking_key());
         let step = std::mem::take(&mut self.log.step);
         let case = self.log.case.take();
         let sent = self.transmit(vec![list]).await;
         (self.log.step, self.log.case) = (step, case);
         sent
     }
-}
-
-fn id_of(animal: &Json) -> Option<i64> {
-    animal.get("id").and_then(Json::as_int64)
 }
