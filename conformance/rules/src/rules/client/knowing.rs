@@ -7,7 +7,8 @@
 //! An open connection is not a task. A pool gives a connection that becomes free to the next task, before the task that received a response
 //! on it has looked at that response: the other tasks know it after [`Tolerance::HANDOVER`]. Requests that were handed to the pool before
 //! the response cannot be taken back. As long as a connection carries one request after the other without a pause, it may be working off
-//! such a queue ([`MOST_QUEUED`]). A single task has no queue ([`LEAST_PAUSES`]).
+//! such a queue ([`MOST_QUEUED`]), for [`Tolerance::CLIENT_SLACK`] after the response at most. A single task has no queue
+//! ([`LEAST_PAUSES`]).
 
 use std::collections::HashMap;
 
@@ -25,9 +26,8 @@ const MOST_QUEUED: u64 = 40;
 /// is refused and the same request follows, it knew of the refusal.
 const LEAST_PAUSES: u64 = 5;
 
-/// The distance of two requests in a turn from which on the connection of the later one has seen the earlier response. The requests of a turn
-/// use two connections at most, one after the other: a pool opens a second one if the first is not free yet. Several tasks send at most one
-/// further request in this order.
+/// The distance of two requests in a turn from which on the connection of the later one has seen the earlier response. Several tasks send at
+/// most one further request in this order.
 const IN_TURN: u64 = 3;
 
 /// The number of a key, in the order in which keys were first sent.
@@ -45,13 +45,13 @@ pub(super) struct Sender {
     pub(super) carrier: Option<Carrier>,
     /// The part of the recording that has the exchange, and its number there.
     pub(super) place: (u64, usize),
-    /// The number of the turn, and the place of the request in it. The requests of a turn use at most two connections, one after the
-    /// other.
+    /// The number of the turn, and the place of the request in it. The requests of a turn are sent on one connection, or on a new one when
+    /// that is not free. Tasks that take turns on their own connections come back to an earlier one, which ends the turn.
     turn: (u64, u64),
     /// The number of earlier requests with the key.
     count: u64,
-    /// The number of latest requests with the key, each sent after a pause in which none was under way, on one or two connections or while
-    /// no other was open.
+    /// The number of latest requests with the key, each sent after a pause in which none was under way, on one connection or while no other
+    /// was open.
     pauses: u64,
     /// The time since when the connection has carried one request after the other without a pause.
     busy_since: Timestamp,
@@ -74,8 +74,11 @@ struct Latest {
     count: u64,
     pauses: u64,
     turn: (u64, u64),
-    /// The connections of the turn.
-    connections: [u64; 2],
+    connection: u64,
+    /// Whether the turn goes on on another connection than it began on.
+    has_replaced: bool,
+    /// The connection that was opened last.
+    newest: u64,
     received_at: Timestamp,
     busy: HashMap<u64, Busy>,
 }
@@ -124,16 +127,13 @@ impl Latest {
         let pause = Tolerance::SHORTEST_WAIT.duration();
         let passed = sender.sent_at.duration_since(self.received_at);
         let (connection, others) = sender.carrier.map_or((0, u32::MAX), |carrier| (carrier.connection, carrier.others));
-        let [first, second] = self.connections;
-        let is_known = connection == first || connection == second || second == 0;
-        let is_in_turn = !passed.is_negative() && others <= 1 && first != 0 && is_known;
-        self.connections = match is_in_turn {
-            true if connection == first => [first, second],
-            true => [first, connection],
-            false => [connection, 0],
-        };
+        let is_continued = connection == self.connection && connection != 0;
+        let is_replaced = !self.has_replaced && self.connection != 0 && connection > self.newest;
+        let is_in_turn = !passed.is_negative() && others <= 1 && (is_continued || is_replaced);
+        self.has_replaced = is_in_turn && (self.has_replaced || is_replaced);
         self.turn = if is_in_turn { (self.turn.0, self.turn.1 + 1) } else { (self.turn.0 + 1, 0) };
-        self.pauses = if passed >= pause && (is_in_turn || others == 0) { self.pauses + 1 } else { 0 };
+        self.pauses = if passed >= pause && (others == 0 || is_continued && others == 1) { self.pauses + 1 } else { 0 };
+        (self.connection, self.newest) = (connection, self.newest.max(connection));
         (sender.turn, sender.count, sender.pauses) = (self.turn, self.count, self.pauses);
         // A new connection takes the place of the one that became free last.
         self.busy.retain(|_, busy| sender.sent_at.duration_since(busy.received_at) < pause);
@@ -173,9 +173,7 @@ impl Sender {
 
     /// Returns true if the connection of a later request had seen the response to this request, or its client had.
     pub(super) fn is_known_to(&self, later: &Sender) -> bool {
-        let is_alone = self.is_alone() && later.is_alone();
-        let is_late = is_alone && self.gap_to(later) >= Tolerance::HANDOVER.duration();
-        is_late || self.reaches(later, self.is_seen_on_connection_of(later))
+        self.reaches(later, self.is_seen_on_connection_of(later))
     }
 
     /// Returns true if the connection of a later request, the only one or one of the two of a turn, has carried the response to this request.
@@ -206,11 +204,16 @@ impl Sender {
     }
 
     /// Returns true if a later request was sent by a task that knew the response to this request, rather than waiting in a queue since. A
-    /// connection that knew the response repeats the request, and a queue has further ones.
+    /// connection that knew the response repeats the request, and a queue has further ones, for which it is not busy for long.
     pub(super) fn is_disregarded_by(&self, later: &Sender) -> bool {
-        let is_one_task = self.is_repeated_by(later) || self.is_of_single_task() && self.request == later.request;
-        let may_be_queued =
-            later.busy_since <= self.received_at && later.count.saturating_sub(self.count) <= MOST_QUEUED;
+        let further = later.count.saturating_sub(self.count);
+        // Without a common connection, each of several processes may send one further request.
+        let is_near = self.shares_connection(later) || further >= IN_TURN;
+        let is_one_task =
+            self.is_repeated_by(later) || self.is_of_single_task() && self.request == later.request && is_near;
+        let may_be_queued = later.busy_since <= self.received_at
+            && further <= MOST_QUEUED
+            && self.gap_to(later) < Tolerance::CLIENT_SLACK.duration();
         (is_one_task || !may_be_queued) && self.reaches(later, is_one_task)
     }
 

@@ -56,6 +56,8 @@ struct Gate {
     sender: Sender,
     form: RetryAfter,
     opens_at: Timestamp,
+    /// The time at which the gate opens for a client that counts seconds from an earlier time than the receipt of the refusal.
+    opens_early_at: Timestamp,
 }
 
 /// The refusals of one key, as far as the connections that send with it know them.
@@ -208,7 +210,10 @@ impl Gates {
             self.admitted = self.admitted.max(Some(sender.sent_at));
         }
         let gate = asked.zip(retry_after_of(entry)).filter(|(_, form)| is_of_form(*form));
-        let gate = gate.map(|(opens_at, form)| Gate { sender: *sender, form, opens_at });
+        let gate = gate.map(|(opens_at, form)| {
+            let opens_early_at = opens_at - sender.received_at.duration_since(counted_from(entry));
+            Gate { sender: *sender, form, opens_at, opens_early_at }
+        });
         if let Some(carrier) = sender.carrier {
             if self.connections.len() >= MAX_CONNECTIONS {
                 self.connections.retain(|_, known| known.gate.is_some_and(|gate| gate.opens_at > sender.received_at));
@@ -231,13 +236,12 @@ impl Gates {
                 self.known = Some(gate);
             }
         }
-        let is_systematic = self.shortfalls >= LEAST_SHORTFALLS;
-        let broken = self.shut_for(request, if is_systematic { repeated_slack } else { |_| SLACK });
-        if broken.is_none() && self.shut_for(request, repeated_slack).is_some() {
-            self.shortfalls += 1;
-            self.is_broken = true;
-        }
-        broken
+        let broken = self.shut_for(request, |_| SLACK);
+        let short = self.shut_for(request, repeated_slack).filter(|_| broken.is_none());
+        self.is_broken |= short.is_some();
+        let unexplained = short.filter(|gate| gate.opens_early_at > request.sent_at + repeated_slack(gate.form));
+        self.shortfalls += u32::from(unexplained.is_some());
+        broken.or(unexplained.filter(|_| self.shortfalls > LEAST_SHORTFALLS))
     }
 
     /// The gate that is shut when a request is sent by a task that knows of it, with this allowance for the form of its `Retry-After`.
@@ -285,6 +289,15 @@ pub(super) fn repeated_slack(form: RetryAfter) -> SignedDuration {
     }
 }
 
+/// The earliest time from which a client may count the seconds of a refusal: the sending of its request, the second of its receipt by a clock
+/// of whole seconds, or its `Date`.
+fn counted_from(entry: &Entry<'_>) -> Timestamp {
+    let exchange = entry.exchange;
+    let second = Timestamp::from_second(exchange.received_at.as_second()).unwrap_or(exchange.received_at);
+    let dates = Some(entry.answered_at()).filter(|date| exchange.received_at.duration_since(*date) < SLACK);
+    dates.into_iter().fold(exchange.sent_at.min(second), Timestamp::min)
+}
+
 /// The `Retry-After` of a 429, if it can be read.
 pub(super) fn retry_after_of(entry: &Entry<'_>) -> Option<RetryAfter> {
     let is_shown = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
@@ -318,7 +331,9 @@ fn header_line(form: RetryAfter) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::trace::exchange::Request;
+    use jiff::SignedDuration;
+
+    use crate::trace::exchange::{Exchange, Request};
     use crate::trace::knowledge::Carrier;
     use crate::trace_builder::TraceBuilder;
 
@@ -356,7 +371,7 @@ mod tests {
     fn requests_in_the_queue_of_one_connection_cannot_be_taken_back() {
         let queue = after_pauses(&[1; 40], 40).wait(4).list(200, 59, 60);
         assert_eq!(broken_by(queue), [""; 0], "forty tasks share one connection");
-        assert_eq!(broken_by(after_pauses(&[40; 40], 40)), [""; 0], "on a slow server, for longer than a second");
+        assert_eq!(broken_by(after_pauses(&[15; 40], 40)), [""; 0], "on a slow server");
         let two = |builder: TraceBuilder| {
             builder.change_each(|exchange| {
                 let connection = 1 + exchange.number as u64 % 2;
@@ -366,6 +381,7 @@ mod tests {
         assert_eq!(broken_by(two(after_pauses(&[1; 40], 40))), [""; 0], "two connections");
         let hammered = ["client.retry-after-seconds"];
         assert!(broken_by(after_pauses(&[10; 80], 80)).contains(&hammered[0]), "no queue is so long");
+        assert!(broken_by(after_pauses(&[40; 40], 40)).contains(&hammered[0]), "nor works for so long");
         assert!(broken_by(after_pauses(&[1; 7], 1)).contains(&hammered[0]), "one request is repeated");
         let resumed = after_pauses(&[1; 10], 10).wait_millis(300).list(429, 0, 60);
         assert_eq!(broken_by(resumed), hammered, "the queue was empty");
@@ -391,6 +407,31 @@ mod tests {
         assert_eq!(broken_by(after_pauses(&again, 1))[0], "client.retry-after-seconds");
         let other = after_pauses(&again[..6], 1).create(7);
         assert_eq!(broken_by(other), [""; 0], "another request may be that of another task");
+    }
+
+    #[test]
+    fn two_tasks_that_take_turns_know_of_refusals_of_the_other_one_after_a_second() {
+        let turns = after_pauses(&[200; 7], 1).change_each(|exchange| {
+            let connection = 1 + exchange.number as u64 % 2;
+            exchange.known.carrier = Some(Carrier { connection, others: 1 });
+        });
+        assert_eq!(broken_by(turns), [""; 0]);
+    }
+
+    #[test]
+    fn seconds_may_be_counted_by_a_clock_of_whole_seconds_or_from_the_sending() {
+        // Each response takes 0.4 s, and the requests are 2 s apart.
+        let again = |first: i64, millis: i64| {
+            let refused = |builder: TraceBuilder, _| {
+                let slow = |exchange: &mut Exchange| exchange.sent_at -= SignedDuration::from_millis(400);
+                builder.list(429, 0, 60).retry_after("2").change_last(slow).wait_millis(millis)
+            };
+            (0..12).fold(TraceBuilder::new().wait_millis(first), refused)
+        };
+        for first in [400, 700] {
+            assert_eq!(broken_by(again(first, 2_000)), [""; 0], "{first}");
+        }
+        assert!(broken_by(again(400, 1_700)).contains(&"client.retry-after-seconds"));
     }
 
     #[test]
