@@ -5,7 +5,7 @@
 //! second request is a failure; if other values differ, as in the cases of a test, the fourth is.
 //!
 //! A test suite that runs again is a new beginning. It shows in a pause, in a new connection after the end of one that carried several
-//! requests, or in the same requests once more.
+//! requests, in the same requests once more, or in several other defects since: a client that did not learn repeats one request.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -24,13 +24,19 @@ use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_clients("client.new-pet", |clients, memory, judgement| {
-        judge_repetitions(clients, &mut memory.refused.bodies, body_defect, "a body that is no NewPet", judgement);
+        judge_repetitions(
+            clients,
+            &mut memory.refused.bodies,
+            |defects| defects.body,
+            "a body that is no NewPet",
+            judgement,
+        );
     }),
     Rule::of_clients("client.list-parameters", |clients, memory, judgement| {
         judge_repetitions(
             clients,
             &mut memory.refused.queries,
-            query_defect,
+            |defects| defects.query,
             "a limit or status outside its range",
             judgement,
         );
@@ -50,8 +56,14 @@ const SEQUENCE: usize = 8;
 /// is a beginning.
 const LEAST_SEQUENCE: usize = 3;
 
+/// The least number of other defects that were refused between two like requests of two runs of a suite.
+const LEAST_DEFECTS: usize = 2;
+
 /// The least number of punctuation marks that show the format of a body that is not JSON.
 const LEAST_MARKS: usize = 3;
+
+/// The number of refusals that are compared.
+const MOST_REFUSED: usize = 64;
 
 /// The largest number of defects that are remembered for each key.
 const MAX_DEFECTS: usize = 10_000;
@@ -71,7 +83,16 @@ struct Session {
     connection: (u64, usize),
     /// The kinds of the latest requests.
     kinds: VecDeque<u64>,
+    /// The kinds of the latest requests that were refused for a defect, of bodies and queries alike.
+    refused: VecDeque<u64>,
     defects: HashMap<u64, Defect>,
+}
+
+/// The certain defects of a request, in words that follow "with".
+#[derive(Default, Eq, Hash, PartialEq)]
+struct Defects {
+    body: Option<String>,
+    query: Option<String>,
 }
 
 /// The refusals of one defect.
@@ -79,24 +100,35 @@ struct Session {
 struct Defect {
     first: Sender,
     refusals: usize,
-    /// The refusal of each request, by the hash of the whole request, with the kinds of the requests before it.
-    requests: HashMap<u64, (Sender, Vec<u64>)>,
+    /// The refusals of each request, by the hash of the whole request.
+    requests: HashMap<u64, Refusals>,
+}
+
+/// The refusals of one request.
+#[derive(Clone, Debug)]
+struct Refusals {
+    latest: Sender,
+    times: usize,
+    /// The kinds of the requests before the latest one.
+    before: Vec<u64>,
 }
 
 fn judge_repetitions(
     clients: &Clients<'_>,
     sessions: &mut HashMap<Option<Key>, Session>,
-    defect_of: fn(&Entry<'_>) -> Option<String>,
+    of_rule: fn(Defects) -> Option<String>,
     described_defect: &'static str,
     judgement: &mut Judgement,
 ) {
     for (entry, sender) in clients.exchanges() {
         let session = sessions.entry(sender.key).or_default();
         session.begin(sender);
-        let defect = defect_of(entry);
-        if let Some(text) = &defect {
-            let says_so = matches!(entry.status(), Some(400 | 415 | 422));
-            match session.earlier(hash(text), hash_of(&entry.exchange.request), sender) {
+        let defects = Defects { body: body_defect(entry), query: query_defect(entry) };
+        let says_so = matches!(entry.status(), Some(400 | 415 | 422)) && defects != Defects::default();
+        let kind = hash(&(&entry.exchange.request.method, entry.operation.name(), &defects));
+        if let Some(text) = of_rule(defects) {
+            let request = hash_of(&entry.exchange.request);
+            match session.earlier(kind, hash(&text), request, sender) {
                 Some((first, is_same)) => judgement.fail(
                     &clients.evidence(entry, &[&first]),
                     sentence!("no further request with {}, after a refusal that says so", described_defect),
@@ -110,12 +142,22 @@ fn judge_repetitions(
                 None => {}
             }
             if says_so {
-                session.refuse(hash(text), hash_of(&entry.exchange.request), sender);
+                session.refuse(hash(&text), request, sender);
             }
         }
-        let defects = (body_defect(entry), query_defect(entry));
-        session.note(hash(&(&entry.exchange.request.method, entry.operation.name(), defects)));
+        note(&mut session.kinds, kind, SEQUENCE);
+        if says_so {
+            note(&mut session.refused, kind, MOST_REFUSED);
+        }
     }
+}
+
+/// Adds the kind of a request to the latest ones, of which this number is kept.
+fn note(kinds: &mut VecDeque<u64>, kind: u64, most: usize) {
+    if kinds.len() >= most {
+        kinds.pop_front();
+    }
+    kinds.push_back(kind);
 }
 
 impl Session {
@@ -135,10 +177,15 @@ impl Session {
     }
 
     /// The earlier refusal that a request disregards, and whether that refusal was of the same request.
-    fn earlier(&self, defect: u64, request: u64, sender: &Sender) -> Option<(Sender, bool)> {
+    fn earlier(&self, kind: u64, defect: u64, request: u64, sender: &Sender) -> Option<(Sender, bool)> {
+        if self.begins_anew(kind) {
+            return None;
+        }
         let defect = self.defects.get(&defect)?;
-        if let Some((refused, before)) = defect.requests.get(&request) {
-            return (refused.is_known_to(sender) && !self.repeats(before)).then_some((*refused, true));
+        if let Some(Refusals { latest, times, before }) = defect.requests.get(&request) {
+            // Two requests, each on a connection of its own, may be those of two processes.
+            let is_known = latest.is_known_to(sender) || *times > 1 && latest.is_followed_alone_by(sender);
+            return (is_known && !self.repeats(before)).then_some((*latest, true));
         }
         (defect.refusals >= CASES && defect.first.is_known_to(sender)).then_some((defect.first, false))
     }
@@ -153,6 +200,14 @@ impl Session {
             && self.kinds.iter().rev().take(before.len()).eq(before.iter().rev())
     }
 
+    /// Returns true if several other defects were refused since the latest refusal of a request of this kind.
+    fn begins_anew(&self, kind: u64) -> bool {
+        let mut others: Vec<u64> = self.refused.iter().rev().copied().take_while(|other| *other != kind).collect();
+        others.sort_unstable();
+        others.dedup();
+        others.len() >= LEAST_DEFECTS
+    }
+
     fn refuse(&mut self, defect: u64, request: u64, sender: &Sender) {
         if self.defects.len() >= MAX_DEFECTS {
             return;
@@ -161,15 +216,10 @@ impl Session {
         let known = self.defects.entry(defect).or_insert(none);
         known.refusals += 1;
         if known.requests.len() < MAX_DEFECTS {
-            known.requests.insert(request, (*sender, self.kinds.iter().copied().collect()));
+            let times = known.requests.get(&request).map_or(1, |refusals| refusals.times + 1);
+            let before = self.kinds.iter().copied().collect();
+            known.requests.insert(request, Refusals { latest: *sender, times, before });
         }
-    }
-
-    fn note(&mut self, kind: u64) {
-        if self.kinds.len() >= SEQUENCE {
-            self.kinds.pop_front();
-        }
-        self.kinds.push_back(kind);
     }
 }
 
@@ -181,7 +231,8 @@ fn body_defect(entry: &Entry<'_>) -> Option<String> {
     }
     let body = entry.exchange.request.body.as_ref();
     match &entry.operation {
-        Operation::Create(CreateBody::Malformed) => {
+        // A refusal shows that the server does not read an extension of JSON.
+        Operation::Create(CreateBody::Malformed | CreateBody::Extended) => {
             let text = body.map_or_else(String::new, |body| String::from_utf8_lossy(&body.bytes).into_owned());
             // Bodies that differ only in words and numbers have one defect: they are written in another format.
             let marks: String = text.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).collect();
@@ -362,6 +413,14 @@ mod tests {
             list(post(post(builder, r#"{"name":1}"#, 400), "[]", 400), "limit=500", 400)
         };
         assert_eq!(short(short(short(TraceBuilder::new()))).client_broken(), [""; 0], "from the beginning");
+        let refused = |builder: TraceBuilder, queries: &[&str]| {
+            queries.iter().fold(builder, |builder, query| list(builder, query, 400)).client_broken()
+        };
+        let (zero, large, word) = ("limit=0", "limit=101", "limit=ten");
+        assert_eq!(refused(TraceBuilder::new(), &[zero, large, word, zero, large, word]), [""; 0], "three defects");
+        let rule = "client.list-parameters";
+        assert_eq!(refused(TraceBuilder::new(), &[zero, large, word, word]), [rule], "one request again");
+        assert_eq!(refused(TraceBuilder::new(), &[zero, large, zero]), [rule], "two requests in turn");
         let job = |builder: TraceBuilder| post(list(builder, "limit=5", 200), r#"{"name":1}"#, 400);
         assert_eq!(job(job(TraceBuilder::new())).client_broken(), ["client.new-pet"], "a job that does not learn");
     }
@@ -384,5 +443,7 @@ mod tests {
         let rows: Vec<String> = (1..=5).map(|row| format!("name=Rex {row}&categoryId={row}")).collect();
         assert_eq!(sent(&rows.iter().map(String::as_str).collect::<Vec<_>>()), ["client.new-pet"]);
         assert_eq!(sent(&["a", "{", "nope", "name", "]", "Rex 7"]), [""; 0], "the cases of a test");
+        let comma = r#"{"name":"Rex","categoryId":1,}"#;
+        assert_eq!(sent(&[comma, comma]), ["client.new-pet"], "a server may read it, but this one does not");
     }
 }
