@@ -1,7 +1,7 @@
 //! Turns the messages that pass through the proxy into exchanges that rules judge.
 
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
 use hyper::http::{request, response};
 
 use super::budget::Reserved;
@@ -11,7 +11,6 @@ use super::tee::Copied;
 use super::traffic::Ticket;
 use animal_store_rules::trace::exchange::{Body, Exchange, Failure, Outcome, Request, Response};
 use animal_store_rules::trace::knowledge::{Answerer, Carrier, Fact, Knowledge};
-use animal_store_rules::trace::recording::sample::is_read;
 use jiff::{SignedDuration, Timestamp};
 
 /// The kept parts of a request that has passed, without its body.
@@ -70,8 +69,7 @@ impl Asked {
         begin: impl FnOnce() -> Ticket,
     ) -> Option<Asked> {
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-        let is_kept = |name: &HeaderName| *name == CONTENT_TYPE || is_read(name.as_str());
-        if !reserved.grow(target.len() + Fields::size(&parts.headers, is_kept)) {
+        if !reserved.grow(target.len() + Fields::size(&parts.headers)) {
             return None;
         }
         let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
@@ -83,7 +81,7 @@ impl Asked {
             method: parts.method.clone(),
             path,
             query: query.map(str::to_owned),
-            fields: Fields::of(&parts.headers, is_kept),
+            fields: Fields::of(&parts.headers),
             carrier,
             is_outside,
             is_coded: hop::is_coded(&parts.headers),
@@ -94,7 +92,7 @@ impl Asked {
 
     /// Reserves memory for the head of the response, and returns true if it was available.
     pub(super) fn grow(&mut self, parts: &response::Parts) -> bool {
-        self.reserved.grow(Fields::size(&parts.headers, |_| true))
+        self.reserved.grow(Fields::size(&parts.headers))
     }
 
     /// Notes the number of other connections that are open at the end of the exchange. It no longer contains a connection that was about
@@ -107,7 +105,7 @@ impl Asked {
 impl Head {
     pub(super) fn new(parts: &response::Parts) -> Head {
         let is_coded = hop::is_coded(&parts.headers);
-        Head { status: parts.status.as_u16(), fields: Fields::of(&parts.headers, |_| true), is_coded }
+        Head { status: parts.status.as_u16(), fields: Fields::of(&parts.headers), is_coded }
     }
 }
 

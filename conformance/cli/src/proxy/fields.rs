@@ -1,22 +1,21 @@
 //! Header fields as they were sent, copied in one piece; they are parsed later, on the thread that judges.
 
-use hyper::header::{HeaderMap, HeaderName};
+use hyper::header::HeaderMap;
 
 /// Lines of a name in lower case, a colon and a value. No name has a colon, and no value a line feed.
 #[derive(Debug)]
 pub(super) struct Fields(Vec<u8>);
 
 impl Fields {
-    /// The memory that the kept fields take, in bytes.
-    pub(super) fn size(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> usize {
-        let kept = headers.iter().filter(|(name, _)| is_kept(name));
-        kept.map(|(name, value)| name.as_str().len() + value.len() + 2).sum()
+    /// The memory that the fields take, in bytes.
+    pub(super) fn size(headers: &HeaderMap) -> usize {
+        headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 2).sum()
     }
 
-    /// Copies the fields that are kept. A slice of a message would keep all of its buffer alive.
-    pub(super) fn of(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> Fields {
-        let mut lines = Vec::with_capacity(Fields::size(headers, &is_kept));
-        for (name, value) in headers.iter().filter(|(name, _)| is_kept(name)) {
+    /// Copies the fields. A slice of a message would keep all of its buffer alive.
+    pub(super) fn of(headers: &HeaderMap) -> Fields {
+        let mut lines = Vec::with_capacity(Fields::size(headers));
+        for (name, value) in headers {
             lines.extend_from_slice(name.as_str().as_bytes());
             lines.push(b':');
             lines.extend_from_slice(value.as_bytes());
@@ -43,14 +42,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_that_are_kept_are_the_same_after_they_were_copied() {
+    fn fields_are_the_same_after_they_were_copied() {
         let mut headers = HeaderMap::new();
         headers.append("x-empty", HeaderValue::from_static(""));
         headers.append("x-time", HeaderValue::from_static("12:30:00 and more: a"));
         headers.append("x-time", HeaderValue::from_static("again"));
         headers.append("x-bytes", HeaderValue::from_bytes(b"a\xffb").expect("a value"));
-        headers.append("x-left-out", HeaderValue::from_static("b"));
-        let fields: Vec<(String, String)> = Fields::of(&headers, |name| name != "x-left-out").texts().collect();
+        let fields: Vec<(String, String)> = Fields::of(&headers).texts().collect();
         let shown: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let expected =
             [("x-empty", ""), ("x-time", "12:30:00 and more: a"), ("x-time", "again"), ("x-bytes", "a\u{fffd}b")];

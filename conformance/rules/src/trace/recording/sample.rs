@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::credentials;
-use crate::secrets::{LEAST_DISTINCT, Redactor, is_credential, is_ordinary};
+use crate::secrets::{LEAST_DISTINCT, Redactor, is_ordinary};
 use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Extent, Fact, Knowledge};
@@ -37,9 +37,6 @@ const MOST_IN_PARTS: usize = 256;
 
 /// The header field with the name of the client program, in lower case: findings show it.
 const USER_AGENT: &str = "user-agent";
-
-/// The header field with the target of the request that led to this one, in lower case.
-const REFERER: &str = "referer";
 
 /// The replacement of a value that no rule needs.
 const OMITTED: &str = "omitted";
@@ -128,8 +125,7 @@ impl Pseudonyms {
         // The salt comes last, so that no pseudonym is the beginning of another one.
         let pseudonym = format!("{PREFIX}{}-{}", self.of_keys.len() + 1, self.salt);
         self.of_keys.insert(key.to_owned(), pseudonym.clone());
-        // A key that is short or has no letter may be a part of another text by chance.
-        if key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+        if is_distinct(key) {
             self.learn_secret(key, &pseudonym);
         } else if self.by_chance.count() < MOST_SECRETS {
             self.by_chance.hide(key, OMITTED);
@@ -143,12 +139,17 @@ impl Pseudonyms {
 
     fn learn_secret(&mut self, secret: &str, replacement: &str) {
         match self.secrets.count() {
-            _ if secret.len() < LEAST_DISTINCT || is_ordinary(secret) => {}
+            _ if !is_distinct(secret) || is_ordinary(secret) => {}
             MOST_SECRETS.. => {}
             MOST_IN_PARTS.. => self.secrets.hide(secret, replacement),
             _ => self.secrets.hide_key(secret, replacement),
         }
     }
+}
+
+/// Whether a key is so long, with at least one letter, that it is not a part of another text, such as a time, by chance.
+fn is_distinct(key: &str) -> bool {
+    key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Makes a trace of exchanges as they were recorded, with their keys replaced by pseudonyms. If all times are known, the exchanges are
@@ -278,18 +279,10 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
 const HOST: &str = "host";
 
 /// Returns true if a header field of a request is needed for judging. The name is given in lower case.
-#[must_use]
-pub fn is_needed(name: &str) -> bool {
+fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
         || [USER_AGENT, HOST, conditions::ACCEPT].contains(&name)
         || conditions::FIELDS.contains(&name)
-}
-
-/// Returns true if a header field of a request is read: it is needed for judging, or it carries a secret that other texts may contain as
-/// well, or the target of another request that may have one. The name is given in lower case.
-#[must_use]
-pub fn is_read(name: &str) -> bool {
-    is_needed(name) || is_credential(name) || name == REFERER
 }
 
 #[cfg(test)]
@@ -298,6 +291,16 @@ mod tests {
     use crate::request::{Credential, Defect, credential_of};
     use crate::trace::knowledge::KeyPlace;
     use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn a_key_in_any_header_field_is_out_of_place_and_the_field_is_not_kept() {
+        let key = "sk-live-Key-4711";
+        let request = list().authorization(format!("Bearer {key}")).header("x-client-id", key);
+        let trace = sampled(vec![(request, 200)]);
+        let exchange = &trace.exchanges[0];
+        assert_eq!(exchange.known.misplaced_key, Some(KeyPlace::Field));
+        assert!(exchange.request.headers.is_empty(), "{:?}", exchange.request.headers);
+    }
 
     fn sampled(requests: Vec<(Request, u16)>) -> Trace {
         recorded(Extent::Sample, requests)
@@ -401,6 +404,16 @@ mod tests {
     }
 
     #[test]
+    fn a_time_in_a_cookie_is_no_secret_that_other_texts_have() {
+        let visit = list().authorization("Bearer sk-valid-1").header("cookie", "visited=1780315200");
+        let builder = TraceBuilder::new().ask(visit, 200, "[]".to_owned()).header("x-seen", "1780315200");
+        let Trace { context, exchanges } = builder.trace();
+        let trace = trace(context, exchanges, &mut Pseudonyms::new("ab12"));
+        let response = trace.exchanges[0].response().expect("a response");
+        assert!(response.headers.iter().any(|(_, value)| value == "1780315200"), "{:?}", response.headers);
+    }
+
+    #[test]
     fn a_key_is_replaced_wherever_a_request_has_it() {
         let sent =
             |request: Request| sampled(vec![(request.authorization("Bearer sk-secret-1"), 200)]).exchanges.remove(0);
@@ -413,12 +426,12 @@ mod tests {
         assert_eq!(path.target(), "/pets/key-1-ab12?key-1-ab12&x=omitted");
         let mut fields = Request::new("POST", "/pets").body("text/sk-secret-1", "x");
         for name in ["user-agent", "accept", "if-none-match", "host", "x-http-method"] {
-            fields = fields.header(name, "of sk-secret-1 (x)");
+            fields = fields.header(name, "of (sk-secret-1)");
         }
         let Exchange { request, known, .. } = sent(fields);
         assert_eq!(request.body.expect("a body").content_type, "text/key-1-ab12");
         assert_eq!(request.headers.len(), 5);
-        assert!(request.headers.iter().all(|(_, value)| value == "of key-1-ab12 (x)"), "{:?}", request.headers);
+        assert!(request.headers.iter().all(|(_, value)| value == "of (key-1-ab12)"), "{:?}", request.headers);
         assert_eq!(known.misplaced_key, Some(KeyPlace::Field));
     }
 

@@ -9,7 +9,6 @@ use super::message::{self, ReceivedResponse, SentRequest};
 use super::{Attached, LeftOut};
 use crate::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request, Response};
 use crate::trace::knowledge::{Answerer, Fact, FactSet, Knowledge};
-use crate::trace::recording::sample;
 
 /// An entry, as far as it is read. Exporters differ, so every member may be missing. Members whose names begin with an underscore are
 /// extensions, most of them the judge's own.
@@ -101,8 +100,7 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
     let fields = entry.request.headers.iter().map(|field| (field.name.to_ascii_lowercase(), field.value.clone()));
     // Several `Authorization` fields, or a redacted one, are read for the secrets in them only.
     let is_unknown = authorization.is_none();
-    let headers_sent =
-        fields.filter(|(name, _)| sample::is_read(name) && (is_unknown || name != "authorization")).collect();
+    let headers_sent = fields.filter(|(name, _)| is_unknown || name != "authorization").collect();
     let (sent_at, received_at, precision) = times(entry);
     Ok(Exchange {
         number: 0,
