@@ -5,11 +5,10 @@
 
 mod form;
 
-use form::{Form, Query};
+use form::Form;
 
-use super::session::{Session, Stop};
+use super::session::{Session, Stop, credential};
 use super::steps::filled;
-use crate::http::key_forms::toggle_case;
 use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::trace::exchange::Request;
 
@@ -31,12 +30,6 @@ enum Target {
     CreateAt(&'static str),
 }
 
-use Form::{
-    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, BeyondAscii, Colon, ColonForSpace, Comma, Doubled,
-    Elsewhere, Empty, Fragment, Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase,
-    OtherEnd, Padded, Prefixed, Quoted, SchemeTwice, Shorter, Token, Twice, Undefined, Unknown, UnknownAndElsewhere,
-    UpperCase, Wildcard,
-};
 use Target::{Body, Create, CreateAt, Get, Labelled, List, Orders, Path};
 
 /// A valid body.
@@ -44,87 +37,87 @@ const ANIMAL: &str = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"
 
 /// The requests without the key that the tour sends.
 const FIRST: &[(Target, Form)] = &[
-    (List, None),
-    (Get, None),
-    (Orders, None),
-    (Create, None),
-    (Path("/pets?status=lost"), Unknown),
-    (Get, Unknown),
-    (Orders, Unknown),
-    (Create, Unknown),
-    (Path("/pets/9223372036854775807"), None),
-    (Path("/pets?limit=0"), None),
-    (Path("/pets/not-a-number"), Prefixed),
-    (List, Longer),
-    (Get, Shorter),
-    (Orders, Bare),
-    (List, Empty),
-    (Get, Token),
-    (List, BasicBoth),
-    (List, OtherEnd),
-    (List, Elsewhere),
-    (List, OtherCase),
-    (Create, AnotherWord),
-    (Body("{"), None),
-    (Body(""), LongUnknown),
-    (Body(r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#), None),
+    (List, Form::NONE),
+    (Get, Form::NONE),
+    (Orders, Form::NONE),
+    (Create, Form::NONE),
+    (Path("/pets?status=lost"), Form::UNKNOWN),
+    (Get, Form::UNKNOWN),
+    (Orders, Form::UNKNOWN),
+    (Create, Form::UNKNOWN),
+    (Path("/pets/9223372036854775807"), Form::NONE),
+    (Path("/pets?limit=0"), Form::NONE),
+    (Path("/pets/not-a-number"), Form::PREFIXED),
+    (List, Form::LONGER),
+    (Get, Form::SHORTER),
+    (Orders, Form::BARE),
+    (List, Form::EMPTY),
+    (Get, Form::TOKEN),
+    (List, Form::BASIC_BOTH),
+    (List, Form::OTHER_END),
+    (List, Form::ELSEWHERE),
+    (List, Form::OTHER_CASE),
+    (Create, Form::ANOTHER_WORD),
+    (Body("{"), Form::NONE),
+    (Body(""), Form::LONG_UNKNOWN),
+    (Body(r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#), Form::NONE),
 ];
 
 /// The requests without the key after the tour: credentials that one operation alone may take for the key.
 const SECOND: &[(Target, Form)] = &[
-    (Orders, Null),
-    (Path("/pets?limit=101"), Unknown),
-    (Path("/pets?limit=ten"), Undefined),
-    (Body(r#"{"categoryId":@CATEGORY@}"#), Null),
-    (Get, Undefined),
-    (Get, Fragment),
-    (Orders, Doubled),
-    (Create, Colon),
-    (List, Shorter),
-    (Orders, Shorter),
-    (Body(r#"{"name":"@NAME@","categoryId":"x"}"#), Shorter),
-    (Orders, Headless),
-    (Get, OtherEnd),
-    (Body("null"), OtherEnd),
-    (Create, OtherEnd),
-    (Get, LowerCase),
-    (Orders, OtherCase),
-    (Create, UpperCase),
-    (List, Padded),
-    (Get, Quoted),
-    (List, ColonForSpace),
-    (Get, SchemeTwice),
-    (Orders, AnotherWord),
-    (List, Bare),
-    (Get, Bare),
-    (Create, Bare),
-    (List, BasicBare),
-    (Get, BasicUser),
-    (Orders, BasicUser),
-    (Create, BasicUser),
-    (Path("/pets/-1"), Empty),
-    (Orders, Empty),
-    (Body("[]"), Empty),
-    (List, Token),
-    (Orders, Token),
-    (Create, Token),
-    (List, Twice),
-    (Create, Twice),
-    (Get, Elsewhere),
-    (Orders, Elsewhere),
-    (Create, Elsewhere),
-    (Path("/pets/99999999999999999999"), Glued),
-    (Orders, Wildcard),
-    (Labelled("text/plain"), None),
-    (Labelled("application/x-www-form-urlencoded"), Unknown),
-    (Path("/pets/"), None),
-    (CreateAt("/pets/"), None),
-    (List, ApiKey),
-    (List, Comma),
-    (List, Nothing),
-    (List, UnknownAndElsewhere),
-    (Create, UnknownAndElsewhere),
-    (List, BeyondAscii),
+    (Orders, Form::NULL),
+    (Path("/pets?limit=101"), Form::UNKNOWN),
+    (Path("/pets?limit=ten"), Form::UNDEFINED),
+    (Body(r#"{"categoryId":@CATEGORY@}"#), Form::NULL),
+    (Get, Form::UNDEFINED),
+    (Get, Form::FRAGMENT),
+    (Orders, Form::DOUBLED),
+    (Create, Form::COLON),
+    (List, Form::SHORTER),
+    (Orders, Form::SHORTER),
+    (Body(r#"{"name":"@NAME@","categoryId":"x"}"#), Form::SHORTER),
+    (Orders, Form::HEADLESS),
+    (Get, Form::OTHER_END),
+    (Body("null"), Form::OTHER_END),
+    (Create, Form::OTHER_END),
+    (Get, Form::LOWER_CASE),
+    (Orders, Form::OTHER_CASE),
+    (Create, Form::UPPER_CASE),
+    (List, Form::PADDED),
+    (Get, Form::QUOTED),
+    (List, Form::COLON_FOR_SPACE),
+    (Get, Form::SCHEME_TWICE),
+    (Orders, Form::ANOTHER_WORD),
+    (List, Form::BARE),
+    (Get, Form::BARE),
+    (Create, Form::BARE),
+    (List, Form::BASIC_BARE),
+    (Get, Form::BASIC_USER),
+    (Orders, Form::BASIC_USER),
+    (Create, Form::BASIC_USER),
+    (Path("/pets/-1"), Form::EMPTY),
+    (Orders, Form::EMPTY),
+    (Body("[]"), Form::EMPTY),
+    (List, Form::TOKEN),
+    (Orders, Form::TOKEN),
+    (Create, Form::TOKEN),
+    (List, Form::TWICE),
+    (Create, Form::TWICE),
+    (Get, Form::ELSEWHERE),
+    (Orders, Form::ELSEWHERE),
+    (Create, Form::ELSEWHERE),
+    (Path("/pets/99999999999999999999"), Form::GLUED),
+    (Orders, Form::WILDCARD),
+    (Labelled("text/plain"), Form::NONE),
+    (Labelled("application/x-www-form-urlencoded"), Form::UNKNOWN),
+    (Path("/pets/"), Form::NONE),
+    (CreateAt("/pets/"), Form::NONE),
+    (List, Form::API_KEY),
+    (List, Form::COMMA),
+    (List, Form::NOTHING),
+    (List, Form::UNKNOWN_AND_ELSEWHERE),
+    (Create, Form::UNKNOWN_AND_ELSEWHERE),
+    (List, Form::BEYOND_ASCII),
 ];
 
 /// The number of requests without the key in the tour.
@@ -155,16 +148,6 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope) -> Result<(), 
     Ok(())
 }
 
-/// The queries for a key that is sent elsewhere than in Authorization. It is left out where it is to stay out of URLs. A key with a
-/// plus sign is sent in two requests, because the sign may be read in two ways.
-fn queries(form: Form, key: &str, keeps_out: bool) -> &'static [Query] {
-    match form {
-        Elsewhere | UnknownAndElsewhere if keeps_out => &[Query::Absent],
-        Elsewhere if key.contains('+') => &[Query::Encoded, Query::Raw],
-        _ => &[Query::Encoded],
-    }
-}
-
 async fn send(session: &mut Session<'_>, asked: &[(Target, Form)], id: i64, scope: &Scope) -> Result<(), Stop> {
     let profile = scope.profile;
     // A run that selects this requirement by its name sends all of its requests.
@@ -173,12 +156,12 @@ async fn send(session: &mut Session<'_>, asked: &[(Target, Form)], id: i64, scop
     let unknown = format!("conform-unknown-{:016x}", session.random.u64(..));
     for (target, form) in asked.iter().filter(|(target, _)| profile.creates() || !target.could_create()) {
         // A key without letters is the same in any case.
-        if form.is_of_case() && toggle_case(key.reveal()) == key.reveal() {
+        if form.value(key.reveal(), &unknown).is_some_and(|value| value == credential(&key)) {
             continue;
         }
         let (request, named) = target.request(session, id);
-        session.step(format!("{named} {}", form.described()));
-        for query in queries(*form, key.reveal(), keeps_out) {
+        session.step(format!("{named} {}", form.described));
+        for query in form.queries(key.reveal(), keeps_out) {
             session.ask_without_key(form.apply(request.clone(), key.reveal(), &unknown, *query)).await?;
         }
     }
@@ -222,29 +205,51 @@ impl Target {
 mod tests {
     use std::collections::HashSet;
 
-    use super::form::tests::FORMS;
+    use super::form::Query;
     use super::*;
+    use crate::options::Options;
+    use crate::run::judge::context;
+    use animal_store_rules::request::credential;
+    use animal_store_rules::trace::keys::ApiKey;
+
+    fn asked() -> impl Iterator<Item = &'static (Target, Form)> {
+        FIRST.iter().chain(SECOND)
+    }
 
     #[test]
-    fn every_form_is_asked_and_none_twice_of_one_target() {
-        let asked: Vec<&(Target, Form)> = FIRST.iter().chain(SECOND).collect();
-        for form in FORMS {
-            assert!(asked.iter().any(|(_, asked)| *asked == form), "{form:?}");
-        }
+    fn no_form_is_asked_twice_of_one_target() {
         let mut seen = HashSet::new();
-        for (target, form) in asked {
-            assert!(seen.insert(format!("{target:?} {form:?}")), "{target:?} {form:?}");
+        for (target, form) in asked() {
+            assert!(seen.insert(format!("{target:?} {}", form.described)), "{target:?} {}", form.described);
         }
+    }
+
+    #[test]
+    fn no_form_is_a_valid_key_whatever_the_key_is() {
+        for key in ["sk-Key1", "k", "xX", "0000", "x.x", "null-key"] {
+            let mut options = Options::new("http://h/v1", "sk-1").expect("usable options");
+            options.api_key = ApiKey::new(key).expect("a usable key");
+            let unknown = "conform-unknown-1";
+            let sent = |form: &Form| form.value(key, unknown) != Some(format!("Bearer {key}"));
+            for (_, form) in asked().filter(|(_, form)| sent(form)) {
+                let request = form.apply(Request::new("GET", "/pets"), key, unknown, Query::Encoded);
+                let read = credential(&request, &context(&options));
+                assert!(read.is_invalid(), "{} of {key:?} is {read:?}", form.described);
+            }
+        }
+        let is_key = |form: Form| form.value("0000", "") == Some("Bearer 0000".to_owned());
+        assert!([Form::OTHER_CASE, Form::LOWER_CASE, Form::UPPER_CASE].map(is_key).into_iter().all(|is_key| is_key));
+        assert_eq!(asked().filter(|(_, form)| is_key(*form)).count(), 4, "only of forms that differ in case");
     }
 
     #[test]
     fn every_operation_is_asked_with_every_kind_of_form() {
         let kinds: [&[Form]; 5] = [
-            &[None],
-            &[Unknown],
-            &[Longer, Shorter, OtherEnd, OtherCase, LowerCase, UpperCase],
-            &[BasicBare, BasicUser],
-            &[Elsewhere],
+            &[Form::NONE],
+            &[Form::UNKNOWN],
+            &[Form::LONGER, Form::SHORTER, Form::OTHER_END, Form::OTHER_CASE, Form::LOWER_CASE, Form::UPPER_CASE],
+            &[Form::BASIC_BARE, Form::BASIC_USER],
+            &[Form::ELSEWHERE],
         ];
         let operation = |target: &Target| match *target {
             Path(path) if path.starts_with("/pets/") => Get,
@@ -253,9 +258,9 @@ mod tests {
             operation => operation,
         };
         for wanted in [List, Get, Orders, Create] {
-            for kind in kinds {
-                let mut asked = FIRST.iter().chain(SECOND).filter(|(target, _)| operation(target) == wanted);
-                assert!(asked.any(|(_, form)| kind.contains(form)), "{wanted:?} {kind:?}");
+            for kind in kinds.map(|kind| kind.iter().map(|form| form.described).collect::<Vec<_>>()) {
+                let mut asked = asked().filter(|(target, _)| operation(target) == wanted);
+                assert!(asked.any(|(_, form)| kind.contains(&form.described)), "{wanted:?} {kind:?}");
             }
         }
     }

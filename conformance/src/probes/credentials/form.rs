@@ -4,181 +4,111 @@ use crate::http::key_forms::{basic, basic_user, percent_encoded, toggle_case, wi
 use animal_store_rules::trace::exchange::{Body, Request};
 use serde_json::{Map, Value};
 
+/// Text made of the key and of a token that nobody issued.
+type MadeOf = fn(&str, &str) -> String;
+
 /// The way in which a request lacks the key.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Form {
-    /// There is no credential.
-    None,
-    /// A bearer token that nobody issued.
-    Unknown,
-    /// A long bearer token that nobody issued.
-    LongUnknown,
-    /// The scheme alone.
-    Empty,
-    /// An `Authorization` field without a value.
-    Nothing,
-    /// The word `null`, which a client without a token may send.
-    Null,
-    /// The word `undefined`, which a client without a token may send.
-    Undefined,
-    /// The key and a letter more.
-    Longer,
-    /// The key after a letter.
-    Prefixed,
-    /// The key without its last letter.
-    Shorter,
-    /// The key without its first letter.
-    Headless,
-    /// The key with another last letter.
-    OtherEnd,
-    /// The key with the case of each letter inverted.
-    OtherCase,
-    /// The key in lower case.
-    LowerCase,
-    /// The key in upper case.
-    UpperCase,
-    /// The key twice.
-    Doubled,
-    /// The key and a fragment, as of a URL.
-    Fragment,
-    /// The key and a password, as under Basic.
-    Colon,
-    /// The key and a second value, as in a list.
-    Comma,
-    /// The scheme and the key without a space.
-    Glued,
-    /// The scheme, a colon and the key.
-    ColonForSpace,
-    /// The scheme twice, and the key.
-    SchemeTwice,
-    /// The percent sign, which matches any text in SQL.
-    Wildcard,
-    /// The key and padding as in base64.
-    Padded,
-    /// The key in quotation marks.
-    Quoted,
-    /// The key and a word more.
-    AnotherWord,
-    /// The key without a scheme.
-    Bare,
-    /// The key under the scheme Token.
-    Token,
-    /// The key under the scheme ApiKey.
-    ApiKey,
-    /// The bare key under Basic.
-    BasicBare,
-    /// The key as the user's name under Basic, without a password.
-    BasicUser,
-    /// The key as name and password under Basic.
-    BasicBoth,
-    /// The key in the query, in other header fields and in a cookie.
-    Elsewhere,
-    /// An unknown bearer token, and the key elsewhere.
-    UnknownAndElsewhere,
-    /// An unknown bearer token, and the key under Basic in a second field.
-    Twice,
-    /// An unknown bearer token with a character beyond ASCII.
-    BeyondAscii,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    /// The form in words, for the step of a request.
+    pub(super) described: &'static str,
+    /// The beginning of the value of `Authorization`.
+    scheme: &'static str,
+    /// The rest of the value of `Authorization`, if there is such a field.
+    credential: Option<MadeOf>,
+    /// Whether a second `Authorization` field has the key under Basic.
+    has_second_field: bool,
+    /// Whether the key is in the query, in other header fields, in a cookie, and in the body if that is an object.
+    is_elsewhere: bool,
 }
 
-use Form::{
-    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, BeyondAscii, Colon, ColonForSpace, Comma, Doubled,
-    Elsewhere, Empty, Fragment, Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase,
-    OtherEnd, Padded, Prefixed, Quoted, SchemeTwice, Shorter, Token, Twice, Undefined, Unknown, UnknownAndElsewhere,
-    UpperCase, Wildcard,
-};
+/// A token under the scheme Bearer.
+const fn bearer(described: &'static str, token: MadeOf) -> Form {
+    field(described, "Bearer ", token)
+}
+
+/// A credential behind the beginning of the value of `Authorization`.
+const fn field(described: &'static str, scheme: &'static str, credential: MadeOf) -> Form {
+    Form { described, scheme, credential: Some(credential), has_second_field: false, is_elsewhere: false }
+}
+
+/// The unchanged key behind the beginning of the value of `Authorization`.
+const fn key_behind(scheme: &'static str, described: &'static str) -> Form {
+    field(described, scheme, |key, _| key.to_owned())
+}
 
 impl Form {
-    /// Returns true if the credential differs from the key in case alone.
-    pub(super) fn is_of_case(self) -> bool {
-        matches!(self, OtherCase | LowerCase | UpperCase)
+    pub(super) const NONE: Form = Form { credential: None, ..key_behind("", "without a key") };
+    pub(super) const UNKNOWN: Form = bearer("with an unknown key", |_, unknown| unknown.to_owned());
+    pub(super) const LONG_UNKNOWN: Form =
+        bearer("with a long unknown key", |_, unknown| format!("{unknown}{}", "-and-longer-than-others".repeat(12)));
+    pub(super) const BEYOND_ASCII: Form = bearer("with a key beyond ASCII", |_, unknown| format!("{unknown}\u{e9}"));
+    pub(super) const EMPTY: Form = field("with an empty key", "Bearer", |_, _| String::new());
+    pub(super) const NOTHING: Form = field("with an empty field", "", |_, _| String::new());
+    /// Clients without a token may send this word, or the next one.
+    pub(super) const NULL: Form = bearer("with the key null", |_, _| "null".to_owned());
+    pub(super) const UNDEFINED: Form = bearer("with the key undefined", |_, _| "undefined".to_owned());
+    /// The percent sign matches any text in SQL.
+    pub(super) const WILDCARD: Form = bearer("with a wildcard", |_, _| "%".to_owned());
+    pub(super) const LONGER: Form = bearer("with the key and a letter more", |key, _| format!("{key}x"));
+    pub(super) const PREFIXED: Form = bearer("with a letter and the key", |key, _| format!("x{key}"));
+    pub(super) const SHORTER: Form = bearer("with the key and a letter less", |key, _| key[..key.len() - 1].to_owned());
+    pub(super) const HEADLESS: Form = bearer("with the key without its first letter", |key, _| key[1..].to_owned());
+    pub(super) const OTHER_END: Form = bearer("with another last letter", |key, _| with_another_end(key));
+    pub(super) const OTHER_CASE: Form = bearer("with the key in another case", |key, _| toggle_case(key));
+    pub(super) const LOWER_CASE: Form =
+        bearer("with the key in lower case", |key, _| another_case(key, key.to_ascii_lowercase()));
+    pub(super) const UPPER_CASE: Form =
+        bearer("with the key in upper case", |key, _| another_case(key, key.to_ascii_uppercase()));
+    pub(super) const DOUBLED: Form = bearer("with the key twice", |key, _| key.repeat(2));
+    /// A fragment of a URL.
+    pub(super) const FRAGMENT: Form = bearer("with the key and a fragment", |key, _| format!("{key}#x"));
+    /// A password as under Basic.
+    pub(super) const COLON: Form = bearer("with the key and a password", |key, _| format!("{key}:x"));
+    /// A second value as in a list.
+    pub(super) const COMMA: Form = bearer("with the key and a comma", |key, _| format!("{key},x"));
+    /// Padding as in base64.
+    pub(super) const PADDED: Form = bearer("with the key and padding", |key, _| format!("{key}="));
+    pub(super) const QUOTED: Form = bearer("with the key in quotation marks", |key, _| format!("\"{key}\""));
+    pub(super) const ANOTHER_WORD: Form = bearer("with the key and a word more", |key, _| format!("{key} more"));
+    pub(super) const BARE: Form = key_behind("", "with the key without a scheme");
+    pub(super) const GLUED: Form = key_behind("Bearer", "with the key and no space before it");
+    pub(super) const COLON_FOR_SPACE: Form = key_behind("Bearer:", "with a colon between the scheme and the key");
+    pub(super) const SCHEME_TWICE: Form = key_behind("Bearer Bearer ", "with the scheme twice and the key");
+    pub(super) const TOKEN: Form = key_behind("Token ", "with the key under Token");
+    pub(super) const API_KEY: Form = key_behind("ApiKey ", "with the key under ApiKey");
+    pub(super) const BASIC_BARE: Form = key_behind("Basic ", "with the key under Basic");
+    pub(super) const BASIC_USER: Form = field("with the key under Basic, as the user", "", |key, _| basic_user(key));
+    /// The key as user and as password.
+    pub(super) const BASIC_BOTH: Form = field("with the key under Basic, encoded", "", |key, _| basic(key));
+    pub(super) const ELSEWHERE: Form = Form { is_elsewhere: true, described: "with the key elsewhere", ..Form::NONE };
+    pub(super) const UNKNOWN_AND_ELSEWHERE: Form =
+        Form { is_elsewhere: true, described: "with an unknown key and the key elsewhere", ..Form::UNKNOWN };
+    pub(super) const TWICE: Form =
+        Form { has_second_field: true, described: "with an unknown key and the key under Basic", ..Form::UNKNOWN };
+
+    /// The value of `Authorization` in this form, if there is one, made of the key and of a token that nobody issued.
+    pub(super) fn value(self, key: &str, unknown: &str) -> Option<String> {
+        self.credential.map(|credential| format!("{}{}", self.scheme, credential(key, unknown)))
     }
 
-    /// The form in words, for the step of a request.
-    pub(super) fn described(self) -> &'static str {
+    /// The spellings of the key in the query, one for each request. The key is left out where it is to stay out of URLs. A key with a
+    /// plus sign is sent in two requests, because the sign may be read in two ways.
+    pub(super) fn queries(self, key: &str, keeps_out: bool) -> &'static [Query] {
         match self {
-            None => "without a key",
-            Unknown => "with an unknown key",
-            LongUnknown => "with a long unknown key",
-            Empty => "with an empty key",
-            Nothing => "with an empty field",
-            Null => "with the key null",
-            Undefined => "with the key undefined",
-            Longer => "with the key and a letter more",
-            Prefixed => "with a letter and the key",
-            Shorter => "with the key and a letter less",
-            Headless => "with the key without its first letter",
-            OtherEnd => "with another last letter",
-            OtherCase => "with the key in another case",
-            LowerCase => "with the key in lower case",
-            UpperCase => "with the key in upper case",
-            Doubled => "with the key twice",
-            Fragment => "with the key and a fragment",
-            Colon => "with the key and a password",
-            Comma => "with the key and a comma",
-            Glued => "with the key and no space before it",
-            ColonForSpace => "with a colon between the scheme and the key",
-            SchemeTwice => "with the scheme twice and the key",
-            Wildcard => "with a wildcard",
-            Padded => "with the key and padding",
-            Quoted => "with the key in quotation marks",
-            AnotherWord => "with the key and a word more",
-            Bare => "with the key without a scheme",
-            Token => "with the key under Token",
-            ApiKey => "with the key under ApiKey",
-            BasicBare => "with the key under Basic",
-            BasicUser => "with the key under Basic, as the user",
-            BasicBoth => "with the key under Basic, encoded",
-            Elsewhere => "with the key elsewhere",
-            UnknownAndElsewhere => "with an unknown key and the key elsewhere",
-            Twice => "with an unknown key and the key under Basic",
-            BeyondAscii => "with a key beyond ASCII",
+            Form { is_elsewhere: true, .. } if keeps_out => &[Query::Absent],
+            Form { is_elsewhere: true, credential: None, .. } if key.contains('+') => &[Query::Encoded, Query::Raw],
+            _ => &[Query::Encoded],
         }
     }
 
-    /// The request with a credential in this form, made of the key or of a key that nobody issued.
-    pub(super) fn apply(self, request: Request, key: &str, unknown: &str, query: Query) -> Request {
-        let token = match self {
-            None => return request,
-            Elsewhere => return elsewhere(request, key, query),
-            UnknownAndElsewhere => return elsewhere(request, key, query).authorization(format!("Bearer {unknown}")),
-            Bare => return request.authorization(key),
-            Glued => return request.authorization(format!("Bearer{key}")),
-            ColonForSpace => return request.authorization(format!("Bearer:{key}")),
-            Token => return request.authorization(format!("Token {key}")),
-            ApiKey => return request.authorization(format!("ApiKey {key}")),
-            Nothing => return request.authorization(""),
-            BasicBare => return request.authorization(format!("Basic {key}")),
-            BasicUser => return request.authorization(basic_user(key)),
-            BasicBoth => return request.authorization(basic(key)),
-            Empty => return request.authorization("Bearer"),
-            Twice => {
-                return request.authorization(format!("Bearer {unknown}")).header("Authorization", basic_user(key));
-            }
-            Unknown => unknown.to_owned(),
-            BeyondAscii => format!("{unknown}\u{e9}"),
-            LongUnknown => format!("{unknown}{}", "-and-longer-than-others".repeat(12)),
-            Null => "null".to_owned(),
-            Undefined => "undefined".to_owned(),
-            Longer => format!("{key}x"),
-            Prefixed => format!("x{key}"),
-            Shorter => key[..key.len() - 1].to_owned(),
-            Headless => key[1..].to_owned(),
-            OtherEnd => with_another_end(key),
-            OtherCase => toggle_case(key),
-            LowerCase => another_case(key, key.to_ascii_lowercase()),
-            UpperCase => another_case(key, key.to_ascii_uppercase()),
-            Doubled => format!("{key}{key}"),
-            Fragment => format!("{key}#x"),
-            Colon => format!("{key}:x"),
-            Comma => format!("{key},x"),
-            Wildcard => "%".to_owned(),
-            Padded => format!("{key}="),
-            Quoted => format!("\"{key}\""),
-            AnotherWord => format!("{key} more"),
-            SchemeTwice => format!("Bearer {key}"),
-        };
-        request.authorization(format!("Bearer {token}"))
+    /// The request with a credential in this form, made of the key or of a token that nobody issued.
+    pub(super) fn apply(self, mut request: Request, key: &str, unknown: &str, query: Query) -> Request {
+        if self.is_elsewhere {
+            request = elsewhere(request, key, query);
+        }
+        request.authorization = self.value(key, unknown);
+        if self.has_second_field { request.header("Authorization", basic_user(key)) } else { request }
     }
 }
 
@@ -201,7 +131,7 @@ pub(super) enum Query {
 impl Query {
     fn write(self, key: &str) -> Option<String> {
         match self {
-            Query::Absent => Option::None,
+            Query::Absent => None,
             Query::Encoded => Some(percent_encoded(key)),
             Query::Raw => Some(percent_encoded(key).replace("%2B", "+")),
         }
@@ -261,7 +191,11 @@ fn elsewhere(mut request: Request, key: &str, query: Query) -> Request {
             Part::Body => members.push(name),
         }
     }
-    request = with_members(request, members.into_iter(), key);
+    let object = |body: &Body| serde_json::from_slice::<Map<String, Value>>(&body.bytes).ok();
+    if let Some(mut object) = request.body.as_ref().and_then(object) {
+        object.extend(members.into_iter().map(|name| (name.to_owned(), Value::from(key))));
+        request = request.json(Value::from(object).to_string());
+    }
     if !pairs.is_empty() {
         request = request.query(pairs.join("&"));
     }
@@ -271,84 +205,16 @@ fn elsewhere(mut request: Request, key: &str, query: Query) -> Request {
     request
 }
 
-/// The request with the key in members of these names, if its body is a JSON object.
-fn with_members<'n>(mut request: Request, names: impl Iterator<Item = &'n str>, key: &str) -> Request {
-    let object = |body: &Body| serde_json::from_slice::<Map<String, Value>>(&body.bytes).ok();
-    if let Some(mut members) = request.body.as_ref().and_then(object) {
-        members.extend(names.map(|name| (name.to_owned(), Value::from(key))));
-        request = request.json(Value::from(members).to_string());
-    }
-    request
-}
-
 #[cfg(test)]
-pub(super) mod tests {
-    use animal_store_rules::request::credential;
-    use animal_store_rules::trace::keys::ApiKey;
-
+mod tests {
     use super::*;
-    use crate::options::Options;
-    use crate::run::judge::context;
-
-    /// Every form.
-    pub(in super::super) const FORMS: [Form; 36] = [
-        None,
-        Unknown,
-        LongUnknown,
-        Empty,
-        Nothing,
-        Null,
-        Undefined,
-        Longer,
-        Prefixed,
-        Shorter,
-        Headless,
-        OtherEnd,
-        OtherCase,
-        LowerCase,
-        UpperCase,
-        Doubled,
-        Fragment,
-        Colon,
-        Comma,
-        Padded,
-        Quoted,
-        AnotherWord,
-        Bare,
-        Glued,
-        ColonForSpace,
-        SchemeTwice,
-        Wildcard,
-        Token,
-        ApiKey,
-        BasicBare,
-        BasicUser,
-        BasicBoth,
-        Elsewhere,
-        UnknownAndElsewhere,
-        Twice,
-        BeyondAscii,
-    ];
-
-    #[test]
-    fn no_form_is_a_valid_key_whatever_the_key_is() {
-        for key in ["sk-Key1", "k", "xX", "0000", "x.x", "null-key"] {
-            let mut options = Options::new("http://h/v1", "sk-1").expect("usable options");
-            options.api_key = ApiKey::new(key).expect("a usable key");
-            for form in FORMS.into_iter().filter(|form| !form.is_of_case() || toggle_case(key) != key) {
-                let request = form.apply(Request::new("GET", "/pets"), key, "conform-unknown-1", Query::Encoded);
-                let read = credential(&request, &context(&options));
-                assert!(read.is_invalid(), "{form:?} of {key:?} is {read:?}");
-            }
-        }
-    }
 
     #[test]
     fn a_key_is_in_the_query_as_clients_write_it_and_only_where_it_is_wanted() {
         let written = |query: Query| elsewhere(Request::new("GET", "/pets"), "a+b/c", query).query;
         assert!(written(Query::Encoded).is_some_and(|query| query.starts_with("api_key=a%2Bb%2Fc&access_token=")));
         assert!(written(Query::Raw).is_some_and(|query| query.starts_with("api_key=a+b%2Fc&access_token=")));
-        assert_eq!(written(Query::Absent), Option::None);
+        assert_eq!(written(Query::Absent), None);
     }
 
     #[test]
