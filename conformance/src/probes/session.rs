@@ -11,8 +11,8 @@ use crate::http::client::Client;
 use crate::http::clock::Clock;
 use crate::http::pacing::{self, Advice};
 use crate::interrupt::Interrupt;
-use crate::options::Transport;
-use crate::redaction::Redactor;
+use crate::options::{Options, Transport};
+use crate::redaction::redactor;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
@@ -32,8 +32,7 @@ use animals::Names;
 pub use animals::created_id;
 use asking::Asking;
 pub use asking::MAY_BE_A_DAY;
-pub use budget::Budget;
-use budget::{Ledger, MAX_MEMORY_MIB, MAX_TIMEOUTS};
+use budget::{Budget, Ledger, MAX_MEMORY_MIB, MAX_TIMEOUTS};
 use bursts::Bursts;
 use log::Log;
 use repetition::Repetitions;
@@ -104,17 +103,17 @@ pub struct Session<'r> {
 }
 
 impl<'r> Session<'r> {
-    /// Creates the session of a run, which has sent no request yet.
+    /// Creates the session of a run with these options, which has sent no request yet.
     #[must_use]
     pub fn new(
+        options: &Options,
+        context: Context,
         client: &'r Client,
         listener: &'r Listener,
         clock: Clock,
-        context: Context,
-        redactor: Redactor,
-        budget: Budget,
-        seed: u64,
     ) -> Session<'r> {
+        let seed = options.seed;
+        let budget = Budget { requests: options.max_requests, time: options.max_duration };
         // Names must be new to the candidate even when a seed is reused, so they depend on the time as well.
         let names = Names::new(clock.now().as_millisecond().unsigned_abs());
         let context = Context { name_mark: Some(names.nonce().to_owned()), ..context };
@@ -122,7 +121,7 @@ impl<'r> Session<'r> {
         Session {
             wire: Wire::new(client, clock, spread),
             ledger: Ledger::new(budget),
-            log: Log::new(listener, redactor, Trace { context, exchanges: Vec::new() }),
+            log: Log::new(listener, redactor(options), Trace { context, exchanges: Vec::new() }),
             asking: Asking::default(),
             bursts: Bursts::default(),
             repetitions: Repetitions::default(),
@@ -143,6 +142,11 @@ impl<'r> Session<'r> {
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.log.trace
+    }
+
+    /// The exchange at this place of the trace.
+    fn exchange(&self, place: usize) -> &Exchange {
+        &self.log.trace.exchanges[place]
     }
 
     /// Ends the session and returns its trace.
@@ -233,7 +237,7 @@ impl<'r> Session<'r> {
     pub async fn send(&mut self, request: Request) -> Result<&Exchange, Stop> {
         let sent = self.transmit(vec![request]).await?;
         let answered = self.settled(sent).await?;
-        Ok(&self.log.trace.exchanges[answered])
+        Ok(self.exchange(answered))
     }
 
     /// Sends requests unchanged and concurrently, and returns the exchanges that answer them. They are recorded in the given order,
@@ -244,7 +248,7 @@ impl<'r> Session<'r> {
     /// [`Stop`] when the budget is exhausted, or too small for all.
     pub async fn send_together(&mut self, requests: Vec<Request>) -> Result<Vec<&Exchange>, Stop> {
         let places = self.send_all(requests).await?;
-        Ok(places.into_iter().map(|place| &self.log.trace.exchanges[place]).collect())
+        Ok(places.into_iter().map(|place| self.exchange(place)).collect())
     }
 
     /// Sends requests as [`Session::send_together`] does, and returns the places of the exchanges in the trace.

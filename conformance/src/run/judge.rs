@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::probes;
 use crate::probes::preflight::{self, Abort};
-use crate::probes::session::{Budget, Session, Stop};
+use crate::probes::session::{Session, Stop};
 use crate::probes::target::Unusable;
 use crate::recorded;
 use crate::redaction::redactor;
@@ -164,18 +164,9 @@ impl Judge {
                 () = preflight::await_server(&client, options.wait, listener) => {}
             }
         }
-        let budget = Budget { requests: options.max_requests, time: options.max_duration };
         let redactor = redactor(options);
-        let mut session = Session::new(
-            &client,
-            listener,
-            self.clock.clone(),
-            context(options),
-            redactor.clone(),
-            budget,
-            options.seed,
-        )
-        .interrupted_by(self.interrupt.clone());
+        let mut session = Session::new(options, context(options), &client, listener, self.clock.clone())
+            .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.wait).await {
             Ok(()) => {
                 let unlike = unlike_plan(&Limiter::new(&History::without_bodies(session.trace())), options);

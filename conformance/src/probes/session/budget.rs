@@ -21,11 +21,11 @@ pub(super) const MAX_TIMEOUTS: usize = 10;
 
 /// The requests that a run may send, and the time that it may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Budget {
+pub(super) struct Budget {
     /// The maximum number of requests.
-    pub requests: usize,
+    pub(super) requests: usize,
     /// The maximum duration of the run.
-    pub time: Duration,
+    pub(super) time: Duration,
 }
 
 /// A budget, and the part of it that is used.

@@ -57,7 +57,7 @@ impl Session<'_> {
             _ => place,
         };
         let Some(doubt) = self.doubt(place) else { return Ok(place) };
-        let is_kept = self.log.trace.exchanges[place].request.connection == Connection::Kept;
+        let is_kept = self.exchange(place).request.connection == Connection::Kept;
         self.repetitions.late_on_kept += usize::from(doubt == Doubt::Late && is_kept);
         // Before the first answer of the service, the message about the target comes soon.
         let is_hopeless = !self.is_served() && (place > 0 || doubt == Doubt::NoConnection);
@@ -99,7 +99,7 @@ impl Session<'_> {
             self.mark(other, Answerer::Intermediary);
             self.wait(pause, "the service to be reached again").await?;
         }
-        let response = self.log.trace.exchanges[failed[1]].response();
+        let response = self.exchange(failed[1]).response();
         let (name, status) =
             response.map_or_else(Default::default, |response| (answerer::name_of(response), response.status));
         Err(Stop::Intermediary(name, status))
@@ -107,7 +107,7 @@ impl Session<'_> {
 
     /// The reason why the outcome at this place may not be the service's own, if there is one.
     fn doubt(&self, place: usize) -> Option<Doubt> {
-        let exchange = &self.log.trace.exchanges[place];
+        let exchange = self.exchange(place);
         match Doubt::of(exchange, true)? {
             Doubt::Intermediary if !answerer::has_limits(&self.log.trace.exchanges) => None,
             // On the first request of a connection, the service has to answer.
@@ -117,7 +117,7 @@ impl Session<'_> {
     }
 
     fn is_kept_from_before(&self, place: usize) -> bool {
-        let replica = self.log.trace.exchanges[place].request.replica;
+        let replica = self.exchange(place).request.replica;
         self.log.trace.exchanges[..place].iter().any(|earlier| {
             let request = &earlier.request;
             request.connection == Connection::Kept && request.replica == replica && earlier.response().is_some()
@@ -139,7 +139,7 @@ impl Session<'_> {
     /// Sends the request at this place again, on a connection of its own. A creation gets a new name, because the service may have carried
     /// out the first one, and names may have to be unique.
     async fn repeat(&mut self, place: usize) -> Result<usize, Stop> {
-        let mut request = Request { connection: Connection::Own, ..self.log.trace.exchanges[place].request.clone() };
+        let mut request = Request { connection: Connection::Own, ..self.exchange(place).request.clone() };
         if let Some(body) = &mut request.body {
             self.names.renew(&mut body.bytes);
         }

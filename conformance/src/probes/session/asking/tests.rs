@@ -12,12 +12,11 @@ use animal_store_rules::trace::knowledge::Extent;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::super::{Budget, Session, Stop};
+use super::super::{Session, Stop};
 use crate::events::Event;
 use crate::http::client::Client;
 use crate::http::clock::Clock;
 use crate::options::Options;
-use crate::redaction::Redactor;
 
 /// What the server answers.
 #[derive(Clone, Copy)]
@@ -77,7 +76,7 @@ struct Outcome {
 async fn outcome(answers: &[Answer], alone: usize, together: usize) -> Outcome {
     let clock = Clock::stepping();
     let base_url = serve(answers, clock.clone()).await;
-    let options = Options::new(&base_url, "sk-Test-Key-0001").expect("an address and a key");
+    let mut options = Options::new(&base_url, "sk-Test-Key-0001").expect("an address and a key");
     let client = Client::new(options.transport.clone()).expect("a client");
     let waits = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&waits);
@@ -86,9 +85,9 @@ async fn outcome(answers: &[Answer], alone: usize, together: usize) -> Outcome {
             heard.lock().expect("no other panic").push(time.as_secs());
         }
     };
-    let budget = Budget { requests: 100, time: Duration::from_hours(1) };
+    (options.seed, options.max_requests, options.max_duration) = (7, 100, Duration::from_hours(1));
     let context = context(base_url, options.api_key.clone());
-    let mut session = Session::new(&client, &listener, clock, context, Redactor::default(), budget, 7);
+    let mut session = Session::new(&options, context, &client, &listener, clock);
     let request = || Request::new("GET", "/pets");
     let (mut statuses, mut stop) = (Vec::new(), None);
     for _ in 0..alone {
