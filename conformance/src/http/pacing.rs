@@ -42,14 +42,19 @@ fn advise(wait: Duration) -> Advice {
     if wait > LONGEST_WAIT { Advice::TooLong(wait) } else { Advice::Wait(wait) }
 }
 
+/// The window that a response reports, if its header fields can be read.
+#[must_use]
+pub(crate) fn window_of(exchange: &Exchange) -> Option<Window> {
+    rate_limit::read(exchange.response()?).window()
+}
+
 /// The advice before `count` concurrent requests, by the last response to the key: wait for the window's reset when they do not
 /// fit.
 ///
 /// Remaining may be reported before the request is counted, so both 0 and 1 may mean that the window is exhausted.
 #[must_use]
 pub(crate) fn before_many(exchange: &Exchange, count: usize) -> Advice {
-    let Some(response) = exchange.response() else { return Advice::Go };
-    let Some(window) = rate_limit::read(response).window() else { return Advice::Go };
+    let Some(window) = window_of(exchange) else { return Advice::Go };
     // With a limit this small, every batch would wait for a reset.
     if window.remaining > count as u64 || window.limit < 10 * count as u64 && window.limit < 60 {
         return Advice::Go;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::cost::Cost;
 use super::session::{Session, Stop, created_id};
-use super::steps::{ask, filled, listed_ids};
+use super::steps::{ask, filled, list, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
 /// The number of animals that shows whether a list ends at the maximum.
@@ -52,8 +52,7 @@ pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result
         left -= size;
     }
     for query in LISTS {
-        let list = Request::new("GET", "/pets");
-        let request = if query.is_empty() { list } else { list.query(query) };
+        let request = list(query);
         let step = format!("GET {}, of a full page", request.target());
         ask(session, request, &step).await?;
     }

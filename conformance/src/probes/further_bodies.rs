@@ -3,7 +3,7 @@
 
 use super::cost::Cost;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
-use super::steps::{ask, create, filled};
+use super::steps::{ask, create, fetch, filled, list};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
@@ -156,7 +156,7 @@ pub(super) async fn run(session: &mut Session<'_>, waits: bool) -> Result<(), St
         let creation = Request::new("POST", "/pets").json(body);
         let id = created_id(ask(session, creation, &format!("POST /pets {step}")).await?);
         if let Some(id) = id.filter(|_| LONG.iter().any(|(name, ..)| template.contains(name))) {
-            ask(session, Request::new("GET", format!("/pets/{id}")), "GET /pets/{petId}").await?;
+            ask(session, fetch(id), "GET /pets/{petId}").await?;
         }
     }
     let animal = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"pending"}"#;
@@ -179,11 +179,10 @@ pub(super) async fn run(session: &mut Session<'_>, waits: bool) -> Result<(), St
 /// Lists all animals before and after a creation without a status: a list that is kept until the animals of a status change does not show
 /// the new one.
 async fn list_and_again(session: &mut Session<'_>) -> Result<(), Stop> {
-    let list = || Request::new("GET", "/pets").query("limit=100");
-    ask(session, list(), "GET /pets?limit=100").await?;
+    ask(session, list("limit=100"), "GET /pets?limit=100").await?;
     create(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#).await?;
     session.wait(Tolerance::READ_LAG.duration().unsigned_abs(), "a new animal to be listed").await?;
-    ask(session, list(), "GET /pets?limit=100, after a creation without a status").await?;
+    ask(session, list("limit=100"), "GET /pets?limit=100, after a creation without a status").await?;
     Ok(())
 }
 
@@ -192,7 +191,7 @@ async fn unusual_ids(session: &mut Session<'_>) -> Result<(), Stop> {
     ask(session, Request::new("GET", "/pets/%FF"), "GET /pets/%FF").await?;
     if let Some(id) = session.known_ids().into_iter().find(|id| *id > 9) {
         let text = format!("{}_{}", id / 10, id % 10);
-        ask(session, Request::new("GET", format!("/pets/{text}")), "GET /pets/{petId with an underscore}").await?;
+        ask(session, fetch(text), "GET /pets/{petId with an underscore}").await?;
     }
     Ok(())
 }

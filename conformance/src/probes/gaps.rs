@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::session::{Session, Stop, created_id};
-use animal_store_rules::trace::exchange::{Exchange, Request};
+use super::steps::fetch;
+use animal_store_rules::trace::exchange::Exchange;
 
 /// The maximum number of ids that are fetched in all gaps of a run, at most two in each.
 const IN_ALL: usize = 6;
@@ -18,7 +19,7 @@ const IN_ALL: usize = 6;
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     session.step("");
     for id in suspects(&session.trace().exchanges) {
-        session.ask(Request::new("GET", format!("/pets/{id}"))).await?;
+        session.ask(fetch(id)).await?;
     }
     Ok(())
 }
@@ -66,7 +67,7 @@ fn gaps(exchanges: &[Exchange]) -> Vec<Range<i64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use animal_store_rules::trace::exchange::{Outcome, Response};
+    use animal_store_rules::trace::exchange::{Outcome, Request, Response};
     use animal_store_rules::trace::knowledge::Knowledge;
     use jiff::Timestamp;
 

@@ -22,12 +22,12 @@ mod sequence;
 mod steps;
 mod tour;
 
+use crate::http::pacing::window_of;
 use crate::options::Options;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::exchange::{Exchange, Request};
-use animal_store_rules::trace::rate_limit;
 use needs::Part;
 use plan::{Plan, Probe, Turn};
 use session::{Session, Stop};
@@ -44,7 +44,7 @@ pub async fn run(
     mut after_each: impl FnMut(&Session<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let last = session.trace().exchanges.last();
-    let window = last.and_then(|exchange| rate_limit::read(exchange.response()?).window());
+    let window = last.and_then(window_of);
     let plan_limits = Limiter::new(&History::without_bodies(session.trace())).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);

@@ -5,7 +5,7 @@
 use super::cost::Cost;
 use super::replaced;
 use super::session::{Session, Stop};
-use super::steps::{ask, create, filled, listed_ids};
+use super::steps::{ask, create, fetch, filled, list, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
 /// The usual cost of this probe.
@@ -120,7 +120,7 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
         ask(session, Request::new("PUT", "/pets"), "PUT /pets").await?;
     }
     // A final list shows whether an invalid request created an animal.
-    let all = Request::new("GET", "/pets").query("limit=100");
+    let all = list("limit=100");
     ask_and_again_without_a_key(session, all, "GET /pets?limit=100").await?;
     session.step("");
     Ok(())
@@ -135,8 +135,7 @@ async fn hard_bodies(session: &mut Session<'_>) -> Result<(), Stop> {
         if template.contains(ACCEPTED) {
             next = next_id(session);
             if let Some(next) = next {
-                let get = Request::new("GET", format!("/pets/{next}"));
-                asked_at = ask(session, get, "GET /pets/{the next petId}").await?.request.replica;
+                asked_at = ask(session, fetch(next), "GET /pets/{the next petId}").await?.request.replica;
                 create_at = session.elsewhere_than(asked_at);
             }
         }
@@ -147,10 +146,7 @@ async fn hard_bodies(session: &mut Session<'_>) -> Result<(), Stop> {
         ask(session, create, &format!("POST /pets {step}")).await?;
     }
     match next.filter(|next| session.known_ids().contains(next)) {
-        Some(next) => {
-            let get = Request::new("GET", format!("/pets/{next}")).at(asked_at);
-            ask(session, get, "GET /pets/{petId}").await.map(drop)
-        }
+        Some(next) => ask(session, fetch(next).at(asked_at), "GET /pets/{petId}").await.map(drop),
         None => Ok(()),
     }
 }
@@ -200,7 +196,7 @@ fn near_ids(session: &Session<'_>) -> impl Iterator<Item = (Request, String)> + 
             (format!("{id}abc"), "GET /pets/{petId}abc"),
         ]
     });
-    let request = |(text, step): (String, &str)| (Request::new("GET", format!("/pets/{text}")), step.to_owned());
+    let request = |(text, step): (String, &str)| (fetch(text), step.to_owned());
     ids.into_iter().flatten().map(request)
 }
 
@@ -217,7 +213,7 @@ fn with_2_to_the_128(id: i64) -> String {
 async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop> {
     let mut reads: Vec<(Request, String)> = near_ids(session).collect();
     reads.extend(["/pets/0", SMALLEST].map(|path| (Request::new("GET", path), format!("GET {path}"))));
-    reads.extend(LISTS.map(|query| (Request::new("GET", "/pets").query(query), format!("GET /pets?{query}"))));
+    reads.extend(LISTS.map(|query| (list(query), format!("GET /pets?{query}"))));
     let mut refused = refused.iter();
     for (place, (read, step)) in reads.into_iter().enumerate() {
         if place == 0 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::session::{Session, Stop};
-use super::steps::listed;
+use super::steps::{list, listed};
 use super::target::{Target, Unusable, is_unreachable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
@@ -72,7 +72,7 @@ const A_DAY: Duration = Duration::from_hours(24);
 /// [`Abort`] when the target cannot be judged or the budget is too small.
 pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
     session.begin("preflight");
-    let first = session.ask(Request::new("GET", "/pets").query("limit=100")).await?.clone();
+    let first = session.ask(list("limit=100")).await?.clone();
     session.take_category_of(&listed(Some(&first)));
     let target = Target::of(&session.trace().context, &first.request, session.transport(), session.key(), waited);
     let Some(doubt) = target.doubt(&first) else { return Ok(()) };

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::session::{Session, Stop, bearing};
+use super::steps::list;
 use animal_store_rules::rules::{self, alike};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
@@ -30,7 +31,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     for request in requests {
         session.ask(request).await?;
     }
-    session.ask(Request::new("GET", "/pets").query("limit=100")).await?;
+    session.ask(list("limit=100")).await?;
     Ok(())
 }
 

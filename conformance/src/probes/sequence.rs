@@ -10,10 +10,10 @@ use proptest::strategy::{NewTree, ValueTree};
 use proptest::test_runner::TestRunner;
 
 use super::properties::generator::{Generator, Step};
-use super::session::{Session, Stop};
+use super::session::{Session, Stop, created_id};
+use super::steps::{fetch, list, query_of};
 use animal_store_rules::request::STATUSES;
 use animal_store_rules::trace::exchange::Request;
-use animal_store_rules::trace::json::Json;
 
 /// The percentage of creations in a walk: it is small, because the API cannot delete animals.
 const CREATIONS: u32 = 20;
@@ -59,13 +59,8 @@ impl Strategy for Walks {
 /// The strategy for a step, which may not be possible.
 fn moves() -> impl Strategy<Value = Move> {
     let status = proptest::option::of(select(STATUSES.to_vec()));
-    let query = (proptest::option::of(1_u32..=100), proptest::option::of(select(STATUSES.to_vec()))).prop_map(
-        |(limit, status)| {
-            let limit = limit.map(|limit| format!("limit={limit}"));
-            let status = status.map(|status| format!("status={status}"));
-            [limit, status].into_iter().flatten().collect::<Vec<_>>().join("&")
-        },
-    );
+    let query = (proptest::option::of(1_u32..=100), proptest::option::of(select(STATUSES.to_vec())))
+        .prop_map(|(limit, status)| query_of(limit, status));
     prop_oneof![
         CREATIONS => status.prop_map(Move::Create),
         50 => query.prop_map(Move::List),
@@ -93,17 +88,12 @@ pub(super) async fn run(session: &mut Session<'_>, steps: usize, creates: bool) 
                 let (name, category) = (session.fresh_name(), session.trace().context.category_id);
                 let status = status.map_or_else(String::new, |status| format!(r#","status":"{status}""#));
                 let body = format!(r#"{{"name":"{name}","categoryId":{category}{status}}}"#);
-                let answer = session.ask(Request::new("POST", "/pets").json(body)).await?.response();
-                let created = answer.filter(|response| response.status == 201);
-                ids.extend(created.and_then(|response| Json::parse(&response.body).ok()?.get("id")?.as_int64()));
+                ids.extend(created_id(session.ask(Request::new("POST", "/pets").json(body)).await?));
             }
-            Move::List(query) => {
-                let list = Request::new("GET", "/pets");
-                session.ask(if query.is_empty() { list } else { list.query(query) }).await?;
-            }
+            Move::List(query) => drop(session.ask(list(&query)).await?),
             Move::Get(back) => {
                 let Some(id) = ids.iter().rev().nth(back).or(ids.last()) else { continue };
-                session.ask(Request::new("GET", format!("/pets/{id}"))).await?;
+                session.ask(fetch(id)).await?;
             }
         }
     }

@@ -1,8 +1,28 @@
 //! Requests of the fixed probes. Each has the name of its step; bodies are filled in from templates.
 
+use std::fmt::Display;
+
 use super::session::{Session, Stop, created_id};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::json::Json;
+
+/// The list with this query, which may be empty.
+pub(super) fn list(query: &str) -> Request {
+    let list = Request::new("GET", "/pets");
+    if query.is_empty() { list } else { list.query(query) }
+}
+
+/// The query of a list with this limit and status.
+pub(super) fn query_of(limit: Option<impl Display>, status: Option<&str>) -> String {
+    let limit = limit.map(|limit| format!("limit={limit}"));
+    let status = status.map(|status| format!("status={status}"));
+    [limit, status].into_iter().flatten().collect::<Vec<_>>().join("&")
+}
+
+/// The fetch of the animal with this id, or with a text in the place of one.
+pub(super) fn fetch(id: impl Display) -> Request {
+    Request::new("GET", format!("/pets/{id}"))
+}
 
 /// Sends a request with the key, as this step.
 pub(super) async fn ask<'s>(session: &'s mut Session<'_>, request: Request, step: &str) -> Result<&'s Exchange, Stop> {

@@ -10,13 +10,13 @@ use super::credentials;
 use super::needs::Part;
 use super::quota::watch;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
-use super::steps::{ask, create, digits, filled, listed_ids};
+use super::steps::{ask, create, digits, fetch, filled, list, listed_ids};
+use crate::http::pacing::window_of;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::request::STATUSES;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::json::Json;
-use animal_store_rules::trace::rate_limit;
 
 /// More animals than the default limit, so that the default can be observed.
 const ENOUGH: usize = 21;
@@ -201,15 +201,14 @@ pub(super) async fn run(
 
 /// Lists the animals of a status, before any of this status is created.
 async fn ask_at_first(session: &mut Session<'_>, filter: &str) -> Result<(), Stop> {
-    ask(session, Request::new("GET", "/pets").query(filter), &format!("GET /pets?{filter}, at first")).await?;
+    ask(session, list(filter), &format!("GET /pets?{filter}, at first")).await?;
     Ok(())
 }
 
 /// Sends reads with the key concurrently; one after the other where the headers do not show that the minute has room for them:
 /// several 429 responses may cause a ban.
 async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>, concurrency: usize) -> Result<(), Stop> {
-    let window =
-        session.last_answer_to(&session.key()).and_then(Exchange::response).and_then(|r| rate_limit::read(r).window());
+    let window = session.last_answer_to(&session.key()).and_then(window_of);
     let reports_minute = window.is_some_and(|window| window.limit < MAY_BE_A_DAY);
     let wanted = requests.len().min(concurrency.max(1));
     let size = if reports_minute { session.at_once(wanted).max(1) } else { 1 };
@@ -335,18 +334,8 @@ fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
 async fn read_back(session: &mut Session<'_>, animals: &Animals, concurrency: usize) -> Result<(), Stop> {
     // The last new animal, as soon as it can be read.
     if let Some(id) = animals.ids.last() {
-        let get = || Request::new("GET", format!("/pets/{id}"));
-        let (mut pause, mut replica) = (LOOK_AGAIN, None);
-        loop {
-            let read = ask(session, get().at(replica), "GET /pets/{petId}").await?;
-            // Each replica may lag by itself.
-            replica = read.request.replica;
-            if read.status() != Some(404) || !may_lag(session) {
-                break;
-            }
-            session.wait(pause, "a new animal to be readable").await?;
-            pause *= 2;
-        }
+        let is_found = |read: &Exchange| read.status() != Some(404);
+        read_until(session, &fetch(id), "GET /pets/{petId}", "a new animal to be readable", is_found).await?;
     }
     // An available animal, with an unusual name if possible, and the one with a large category, concurrently. This shows
     // handlers that share state by mistake.
@@ -354,7 +343,7 @@ async fn read_back(session: &mut Session<'_>, animals: &Animals, concurrency: us
     let unusual = unusual.or_else(|| animals.ids.get(animals.ids.len() / 2).copied());
     let others: Vec<i64> = unusual.into_iter().chain(animals.large_category).collect();
     session.step("GET /pets/{petId}, several at once");
-    let requests = others.iter().map(|id| Request::new("GET", format!("/pets/{id}"))).collect();
+    let requests = others.iter().map(fetch).collect();
     ask_at_once(session, requests, concurrency).await
 }
 
@@ -371,9 +360,30 @@ async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
         ("9223372036854775808", "GET /pets/9223372036854775808"),
     ];
     for (id, step) in fetches {
-        ask(session, Request::new("GET", format!("/pets/{id}")), step).await?;
+        ask(session, fetch(id), step).await?;
     }
     Ok(())
+}
+
+/// Repeats a read until it shows what was created, or until reads may no longer lag. All reads go to one replica, because each may lag by
+/// itself.
+async fn read_until(
+    session: &mut Session<'_>,
+    read: &Request,
+    step: &str,
+    reason: &'static str,
+    shows: impl Fn(&Exchange) -> bool,
+) -> Result<(), Stop> {
+    let (mut pause, mut replica) = (LOOK_AGAIN, None);
+    loop {
+        let exchange = ask(session, read.clone().at(replica), step).await?;
+        replica = exchange.request.replica;
+        if shows(exchange) || !may_lag(session) {
+            return Ok(());
+        }
+        session.wait(pause, reason).await?;
+        pause *= 2;
+    }
 }
 
 /// Returns true if the last creation is so recent that reads may still lag.
@@ -385,33 +395,25 @@ fn may_lag(session: &Session<'_>) -> bool {
 /// Sends lists of every kind. The list of everything is the first, and is repeated until it shows the new animals.
 async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
     let created: Vec<i64> = session.trace().exchanges.iter().filter_map(created_id).collect();
-    let (mut pause, mut replica) = (LOOK_AGAIN, None);
-    loop {
-        let all = Request::new("GET", "/pets").query("limit=100").at(replica);
-        let exchange = ask(session, all, "GET /pets?limit=100").await?;
-        replica = exchange.request.replica;
+    let shows_all = |exchange: &Exchange| {
         let listed = listed_ids(Some(exchange));
-        if listed.len() >= 100 || created.iter().all(|id| listed.contains(id)) || !may_lag(session) {
-            break;
-        }
-        session.wait(pause, "new animals to be listed").await?;
-        pause *= 2;
-    }
+        listed.len() >= 100 || created.iter().all(|id| listed.contains(id))
+    };
+    read_until(session, &list("limit=100"), "GET /pets?limit=100", "new animals to be listed", shows_all).await?;
     session.step("GET /pets by each status, at once");
-    ask_at_once(session, TOGETHER.map(|query| Request::new("GET", "/pets").query(query)).into(), concurrency).await
+    ask_at_once(session, TOGETHER.map(list).into(), concurrency).await
 }
 
 /// Sends further lists, and one with the scheme in lower case.
 async fn single_lists(session: &mut Session<'_>) -> Result<(), Stop> {
     for query in LISTS {
-        let list = Request::new("GET", "/pets");
-        let request = if query.is_empty() { list } else { list.query(query) };
+        let request = list(query);
         let step = format!("GET {}", request.target());
         ask(session, request, &step).await?;
     }
     let lower = format!("bearer {}", session.asking_key().reveal());
     session.step("GET /pets with `bearer` in lower case");
-    session.send(Request::new("GET", "/pets").query("limit=1").authorization(lower)).await?;
+    session.send(list("limit=1").authorization(lower)).await?;
     session.step("");
     Ok(())
 }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::case::{CATEGORY, Case, Mutation, NAME};
+use crate::probes::steps::query_of;
 
 /// Any request of the property probe.
 pub(super) fn case() -> BoxedStrategy<Case> {
@@ -170,11 +171,7 @@ fn query() -> impl Strategy<Value = String> {
         4 => select(vec!["available", "pending", "sold"]),
         1 => select(vec!["Available", "lost", "", "sold,pending", "avail"]),
     ];
-    (proptest::option::of(limit), proptest::option::of(status)).prop_map(|(limit, status)| {
-        let limit = limit.map(|limit| format!("limit={limit}"));
-        let status = status.map(|status| format!("status={status}"));
-        [limit, status].into_iter().flatten().collect::<Vec<_>>().join("&")
-    })
+    (proptest::option::of(limit), proptest::option::of(status)).prop_map(|(limit, status)| query_of(limit, status))
 }
 
 /// Path values: ids that do not exist, and values that are not ids.

@@ -1,8 +1,7 @@
 //! The exhaustion of a key: requests that use up its window, and those over its limit.
 
-use super::{
-    KEPT, fetch_animal, fetch_of, fetches_work, fillers, is_over_admitted, keys, limits, list_of, over, window_of,
-};
+use super::{KEPT, fetch_animal, fetch_of, fetches_work, fillers, is_over_admitted, keys, limits, list_of, over};
+use crate::http::pacing::window_of;
 use crate::probes::plan::Turn;
 use crate::probes::session::{Session, Stop, bearing};
 use animal_store_rules::trace::exchange::{Exchange, Request};

@@ -6,8 +6,8 @@ use super::watch::AFTER_RESET;
 use super::{bearing, list_of, time_left};
 use crate::probes::plan::{IN_TURN, OF_THE_OTHER};
 use crate::probes::session::{Session, Stop};
+use crate::probes::steps::list;
 use crate::probes::target::unusable_quota_key;
-use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Sends lists with both keys in turn, which shows whether the requests of one are counted for the other, and whether the second is
@@ -22,7 +22,7 @@ pub(in crate::probes) async fn in_turn(session: &mut Session<'_>) -> Result<(), 
     for place in IN_TURN {
         session.ask_with(place);
         let key = session.asking_key();
-        let asked = session.ask(Request::new("GET", "/pets").query("limit=1")).await.cloned();
+        let asked = session.ask(list("limit=1")).await.cloned();
         session.ask_with(0);
         let asked = asked?;
         if place == 1 {
@@ -49,7 +49,7 @@ pub(super) async fn ask_with_the_other(session: &mut Session<'_>) -> Result<(), 
         return Ok(());
     }
     for _ in 0..OF_THE_OTHER {
-        if session.send(bearing(Request::new("GET", "/pets").query("limit=1"), &other)).await?.status() == Some(429) {
+        if session.send(bearing(list("limit=1"), &other)).await?.status() == Some(429) {
             break;
         }
     }

@@ -8,12 +8,13 @@ use jiff::SignedDuration;
 
 use super::plan::{Probe, Turn};
 use super::session::{Session, Stop, bearing, created_id};
+use super::steps::{fetch, list};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::{KeyLimits, Limiter};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::trace::rate_limit::{self, Window};
+use animal_store_rules::trace::rate_limit::Window;
 use exhaustion::Exhaustion;
 
 pub(super) mod keys;
@@ -113,11 +114,7 @@ fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Ve
 
 /// One of the lists that exhaust a window.
 fn list_of(place: usize, key: &ApiKey) -> Request {
-    let list = Request::new("GET", "/pets");
-    match FILLERS[place % FILLERS.len()] {
-        "" => bearing(list, key),
-        query => bearing(list.query(query), key),
-    }
+    bearing(list(FILLERS[place % FILLERS.len()]), key)
 }
 
 /// Returns true if fetching an animal works: the operation may have been removed.
@@ -132,7 +129,7 @@ fn fetch_of(ids: &[i64], place: usize, key: &ApiKey) -> Request {
 }
 
 fn fetch_animal(id: i64, key: &ApiKey) -> Request {
-    bearing(Request::new("GET", format!("/pets/{id}")), key)
+    bearing(fetch(id), key)
 }
 
 /// Reads the limits of the key in use, as the rules will see them.
@@ -164,8 +161,4 @@ fn is_over_admitted(session: &Session<'_>) -> bool {
 /// The time that is left of the present minute of the key, if its last answer reports one.
 pub(super) fn time_left(session: &Session<'_>) -> Option<Duration> {
     limits(session, |key| key.minute_left(session.now())).map(SignedDuration::unsigned_abs)
-}
-
-fn window_of(exchange: &Exchange) -> Option<Window> {
-    exchange.response().and_then(|response| rate_limit::read(response).window())
 }

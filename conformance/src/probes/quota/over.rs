@@ -2,9 +2,11 @@
 
 use std::iter;
 
-use super::{bearing, fetches_work, window_of};
+use super::{bearing, fetches_work};
+use crate::http::pacing::window_of;
 use crate::probes::plan::{KEYLESS_OVER, Turn};
 use crate::probes::session::{Session, Stop};
+use crate::probes::steps::{self, fetch, filled};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 
@@ -24,11 +26,10 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
             let is_404_free = is_free(session, key, |exchange| has_status(exchange, "GET", 404));
             let known = session.known_ids().last().copied().filter(|_| !is_404_free && fetches_work(session));
             let id = known.unwrap_or_else(|| session.random.i64(1 << 61..1 << 62));
-            let fetch = Request::new("GET", format!("/pets/{id}"));
             let orders = Request::new("GET", "/store/orders");
             let mut others = [
                 (malformed, is_free(session, key, |exchange| has_status(exchange, "POST", 400))),
-                (fetch, is_404_free),
+                (fetch(id), is_404_free),
                 (orders, false),
             ];
             others.rotate_left((session.seed() % 3) as usize);
@@ -67,7 +68,7 @@ fn list(turn: Turn) -> Request {
         // less, because a service may have two handlers.
         Turn::Second => "status=sold",
     };
-    Request::new("GET", "/pets").query(query)
+    steps::list(query)
 }
 
 /// The request over the limit to send now. A creation that was sent and admitted before is replaced by another one, because no
@@ -79,8 +80,7 @@ pub(super) fn next(session: &mut Session<'_>, request: &Request, key: &ApiKey) -
 
 /// A creation that is valid.
 fn creation(session: &mut Session<'_>) -> Request {
-    let (name, category) = (session.fresh_name(), session.trace().context.category_id);
-    Request::new("POST", "/pets").json(format!(r#"{{"name":"{name}","categoryId":{category}}}"#))
+    Request::new("POST", "/pets").json(filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#).1)
 }
 
 /// Sends requests without a key: a client without a key gets 401 also while a key is exhausted. A cache may have kept the refusal of the

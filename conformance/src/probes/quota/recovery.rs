@@ -8,6 +8,7 @@ use super::watch::AFTER_RESET;
 use super::{fetch_animal, fetch_of, keys, limits};
 use crate::http::pacing::{self, Advice};
 use crate::probes::session::{Session, Stop, bearing};
+use crate::probes::steps::{filled, list};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
@@ -15,7 +16,7 @@ use animal_store_rules::trace::keys::ApiKey;
 /// Waits for `Retry-After`, and until some seconds after the reset, then sends the request again; once more if it is still refused.
 /// After a success a POST and a GET of one animal must succeed too.
 pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
-    let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
+    let all = bearing(list("limit=100"), key);
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         if session.refusals(key) == 0 {
@@ -68,8 +69,7 @@ async fn asked_for_too_much(session: &mut Session<'_>, key: &ApiKey, request: Re
 
 /// Sends a creation and a fetch, once the key is admitted again.
 async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
-    let (name, category) = (session.fresh_name(), session.trace().context.category_id);
-    let body = format!(r#"{{"name":"{name}","categoryId":{category},"status":"pending"}}"#);
+    let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"pending"}"#);
     // An animal without a status, which lists have shown long ago: whether it still has none, shows now. Of several replicas, the newest
     // animal shows more.
     let unset = session.created_without_status().filter(|_| session.trace().context.replicas.is_empty());

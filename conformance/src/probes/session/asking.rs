@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use super::keyless::ALLOWANCES;
 use super::{ATTEMPTS, Session, Stop, bearing, credential};
-use crate::http::pacing::{self, Advice};
+use crate::http::pacing::{self, Advice, window_of};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::trace::rate_limit::{self, Window};
+use animal_store_rules::trace::rate_limit::Window;
 
 /// A limit of at least the smallest daily limit may be per day, and then the limit per minute is unknown.
 pub const MAY_BE_A_DAY: u64 = 1_000;
@@ -25,32 +24,20 @@ const BANS: usize = 3;
 const A_MINUTE: Duration = Tolerance::LONGEST_MINUTE.unsigned();
 
 /// The use that a session makes of its keys, and its experience with waits for them.
+#[derive(Default)]
 pub(super) struct Asking {
     /// The place of the key that requests are sent with.
     place: usize,
-    /// Whether the run waits at Remaining 0. If Resets restore nothing, it waits only after a 429.
-    follows_remaining: bool,
+    /// Whether the run waits only after a 429, and not at Remaining 0, because Resets restore nothing.
+    ignores_remaining: bool,
     /// The number of the exchange that followed the last wait for a Reset.
     waited_before: Option<usize>,
     /// The refusals of windows that had promised more requests.
     early_refusals: usize,
     /// The bans that were waited for.
     bans: usize,
-    /// The number of times that callers without a key may still exhaust an allowance of theirs.
-    pub(super) allowances: usize,
-}
-
-impl Default for Asking {
-    fn default() -> Asking {
-        Asking {
-            place: 0,
-            follows_remaining: true,
-            waited_before: None,
-            early_refusals: 0,
-            bans: 0,
-            allowances: ALLOWANCES,
-        }
-    }
+    /// The number of times that callers without a key have exhausted an allowance of theirs.
+    pub(super) exhausted_allowances: usize,
 }
 
 impl Session<'_> {
@@ -69,14 +56,8 @@ impl Session<'_> {
     /// The other key, if there are two.
     #[must_use]
     pub fn other_key(&self) -> Option<ApiKey> {
-        self.log
-            .trace
-            .context
-            .keys
-            .iter()
-            .enumerate()
-            .find(|(place, _)| *place != self.asking.place)
-            .map(|(_, key)| key.clone())
+        let keys = &self.trace().context.keys;
+        (0..keys.len()).find(|place| *place != self.asking.place).map(|place| keys[place].clone())
     }
 
     /// Sends requests with the key at this place from now on; with the last one where there are fewer.
@@ -101,7 +82,7 @@ impl Session<'_> {
             let exchange = self.send(request.clone()).await?.clone();
             // A second refusal is returned if the limit is not exhausted: other requests may be admitted.
             if !pacing::asks_to_wait(&exchange) || is_skipped {
-                return Ok(&self.log.trace.exchanges[exchange.number - 1]);
+                return Ok(self.exchange(exchange.number - 1));
             }
             // A 403 for another reason than a ban comes again, so the second one is returned.
             is_skipped = is_promised || exchange.status() == Some(403);
@@ -137,7 +118,7 @@ impl Session<'_> {
         while !requests.is_empty() {
             let rest = requests.split_off(self.at_once(requests.len()).clamp(1, requests.len()));
             let sent = self.send_all(std::mem::replace(&mut requests, rest)).await?;
-            let exchanges = sent.iter().map(|place| &self.log.trace.exchanges[*place]);
+            let exchanges = sent.iter().map(|place| self.exchange(*place));
             let refused: Vec<Exchange> = exchanges.filter(|sent| pacing::asks_to_wait(sent)).cloned().collect();
             answered.extend(sent);
             if !refused.is_empty() {
@@ -145,7 +126,7 @@ impl Session<'_> {
                 self.heed(&key, &refused, jitter).await?;
             }
         }
-        Ok(answered.into_iter().map(|place| &self.log.trace.exchanges[place]).collect())
+        Ok(answered.into_iter().map(|place| self.exchange(place)).collect())
     }
 
     /// Waits for the longest of the times that these refusals announce.
@@ -202,9 +183,9 @@ impl Session<'_> {
             let restores_nothing =
                 Limiter::new(&history).keys()[self.asking.place].explanation().goes_on_after_a_reset();
             if self.asking.waited_before == Some(number) || restores_nothing {
-                self.asking.follows_remaining = false;
+                self.asking.ignores_remaining = true;
             }
-            if !self.asking.follows_remaining {
+            if self.asking.ignores_remaining {
                 return Ok(());
             }
             self.asking.waited_before = Some(self.log.trace.exchanges.len() + 1);
@@ -216,11 +197,8 @@ impl Session<'_> {
     /// The exchanges with a key, in order.
     pub(super) fn exchanges_of(&self, key: &ApiKey) -> impl DoubleEndedIterator<Item = &Exchange> {
         let credential = credential(key);
-        self.log
-            .trace
-            .exchanges
-            .iter()
-            .filter(move |exchange| exchange.request.authorization.as_ref() == Some(&credential))
+        let exchanges = self.trace().exchanges.iter();
+        exchanges.filter(move |exchange| exchange.request.authorization.as_ref() == Some(&credential))
     }
 
     /// The last exchange with a key.
@@ -232,15 +210,14 @@ impl Session<'_> {
     /// The window that the last answer to a key reports whose headers can be read.
     #[must_use]
     pub fn last_window(&self, key: &ApiKey) -> Option<Window> {
-        let responses = self.exchanges_of(key).rev().filter_map(Exchange::response);
-        responses.map(rate_limit::read).find_map(|fields| fields.window())
+        self.exchanges_of(key).rev().find_map(window_of)
     }
 
     /// The number of requests that remain of the minute by the last answer to a key; 0 as soon as that minute may be over.
     #[must_use]
     pub fn promised(&self, key: &ApiKey) -> u64 {
         let Some(last) = self.last_answer_to(key).filter(|last| last.status() != Some(429)) else { return 0 };
-        let Some(window) = last.response().and_then(|response| rate_limit::read(response).window()) else { return 0 };
+        let Some(window) = window_of(last) else { return 0 };
         let since = self.now().duration_since(last.received_at).as_secs();
         let is_running = window.reset > pacing::answered_at(last).as_second() + since + 1;
         let is_minute = match self.log.trace.context.plan_limits {

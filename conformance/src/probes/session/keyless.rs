@@ -7,7 +7,7 @@ use animal_store_rules::limits::Anonymous;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 
 /// The number of times that callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
-pub(super) const ALLOWANCES: usize = 5;
+const ALLOWANCES: usize = 5;
 
 impl Session<'_> {
     /// Sends a request without a valid key. If callers without a key have an allowance and it is exhausted, waits as announced and
@@ -18,19 +18,19 @@ impl Session<'_> {
     ///
     /// [`Stop`] when the budget is exhausted.
     pub async fn ask_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
-        while self.asking.allowances > 0 {
+        while self.asking.exhausted_allowances < ALLOWANCES {
             let jitter = self.random.f64();
             let exchange = self.send(request.clone()).await?.clone();
             if exchange.status() != Some(429) || !self.is_over_allowance(&exchange) {
                 return Ok(Some(exchange));
             }
-            self.asking.allowances -= 1;
+            self.asking.exhausted_allowances += 1;
             match pacing::after_refusal(&exchange, 0, jitter) {
-                Advice::Wait(time) if self.asking.allowances > 0 && time < self.time_left() => {
+                Advice::Wait(time) if self.asking.exhausted_allowances < ALLOWANCES && time < self.time_left() => {
                     self.wait(time, "the allowance of callers without a key to reset").await?;
                 }
                 _ => {
-                    self.asking.allowances = 0;
+                    self.asking.exhausted_allowances = ALLOWANCES;
                     let reason = "callers without a key have an allowance of their own, which was exhausted";
                     self.leave_out("auth.", reason);
                     self.leave_unfinished(format!("the requests without a key ({reason})"));

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use super::asking::MAY_BE_A_DAY;
 use super::{Session, Stop, credential};
-use crate::http::pacing;
+use crate::http::pacing::{self, window_of};
 use animal_store_rules::catalogue::plan::PLANS;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::trace::rate_limit::{self, Window};
+use animal_store_rules::trace::rate_limit::Window;
 
 /// The maximum number of requests of a key that are refused in a row.
 pub(super) const IN_A_ROW: usize = 2;
@@ -79,9 +79,7 @@ impl Session<'_> {
         let key = self.asking_key();
         let Some(last) = self.last_answer_to(&key) else { return 1 };
         let in_a_row = self.refusals_left(&key).max(1);
-        let Some(window) = last.response().and_then(|response| rate_limit::read(response).window()) else {
-            return in_a_row;
-        };
+        let Some(window) = window_of(last) else { return in_a_row };
         let by_headers = pacing::room(window);
         let sent = self.sent_in_a_minute(&key);
         let plan = self.log.trace.context.plan_limits.map(|plan_limits| plan_limits.per_minute);
@@ -116,9 +114,7 @@ impl Session<'_> {
     fn counts_own(&self, key: &ApiKey, last: &Exchange, window: Window) -> bool {
         let (mut counted, mut used) = (0, 0);
         for exchange in self.exchanges_of(key) {
-            let Some(reported) = exchange.response().and_then(|response| rate_limit::read(response).window()) else {
-                continue;
-            };
+            let Some(reported) = window_of(exchange) else { continue };
             if reported.reset != window.reset || reported.limit != window.limit {
                 continue;
             }
