@@ -3,32 +3,21 @@
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::catalogue::{Party, catalogue};
 
-/// A part of a run, which is left out if no selected requirement needs it.
+/// A part of a run, which is left out if no selected requirement needs it. [`Part::described`] says which requests it sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Part {
-    /// Lists of each status before anything is created.
     FirstLists,
-    /// Store orders.
     Orders,
-    /// Creations, valid and invalid.
     Creations,
-    /// Fetches of animals.
     Fetches,
-    /// Fetches with identifiers that no animal has, or that are no identifiers.
+    /// A run that needs only this part sends a few of the near misses for it.
     OtherIds,
-    /// Requests without a valid key.
     Credentials,
-    /// Lists of every kind.
     Lists,
-    /// Near misses, and creations with bodies that are hard to read. [`Part::OtherIds`] needs a few of the near misses.
     NearMisses,
-    /// More animals than a list may show.
     FullPage,
-    /// Further invalid and unusual bodies.
     Bodies,
-    /// Generated requests.
     Generated,
-    /// The exhaustion of a key.
     Exhaustion,
 }
 
