@@ -1,5 +1,6 @@
 //! The usability of an address: its first responses show whether the API is there, and accepts the key.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,152 +19,86 @@ use animal_store_rules::trace::{Context, Trace};
 #[non_exhaustive]
 pub enum Unusable {
     /// The connection failed.
-    #[error(
-        "cannot connect to {base_url}{}: {detail}\n  Check that the server is running, and the host and port of --base-url.{}",
-        after(.waited), advice(.waited)
-    )]
-    NothingThere {
-        /// The base URL.
-        base_url: String,
-        /// The error of the client.
-        detail: String,
-        /// The time that the run waited for the server.
-        waited: Duration,
-    },
+    #[error("{0}")]
+    NothingThere(Obstacle),
     /// The name of the host is unknown.
-    #[error(
-        "cannot connect to {base_url}{}: {detail}\n  Check the spelling of the host name, and that this machine can resolve it.",
-        after(.waited)
-    )]
-    Unresolved {
-        /// The base URL.
-        base_url: String,
-        /// The error of the client.
-        detail: String,
-        /// The time that the run waited for the server.
-        waited: Duration,
-    },
+    #[error("{0}")]
+    Unresolved(Obstacle),
     /// The Unix socket does not accept connections.
-    #[error(
-        "cannot connect to the Unix socket {}{}: {detail}\n  Check that the server is running, and that --unix-socket names the socket that it listens on.{}",
-        path.display(), after(.waited), advice(.waited)
-    )]
-    NoSocket {
-        /// The path of the socket.
-        path: PathBuf,
-        /// The error of the client.
-        detail: String,
-        /// The time that the run waited for the server.
-        waited: Duration,
-    },
+    #[error("{0}")]
+    NoSocket(Obstacle),
     /// The proxy cannot be reached.
-    #[error(
-        "cannot connect to the proxy {proxy}: {detail}\n  Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly."
-    )]
-    NoProxy {
-        /// The URL of the proxy.
-        proxy: String,
-        /// The error of the client.
-        detail: String,
-    },
+    #[error("{0}")]
+    NoProxy(Obstacle),
     /// The TLS handshake failed.
-    #[error("TLS handshake with {base_url} failed: {detail}\n  {hint}")]
-    Tls {
-        /// The base URL.
-        base_url: String,
-        /// The error of the client.
-        detail: String,
-        /// The remedy that the message suggests.
-        hint: String,
-    },
+    #[error("{0}")]
+    Tls(Obstacle),
     /// There is a connection, but no HTTP response.
-    #[error("no HTTP response from {base_url}: {detail}\n  {hint}")]
-    NoAnswer {
-        /// The base URL.
-        base_url: String,
-        /// The error of the client.
-        detail: String,
-        /// The remedy that the message suggests.
-        hint: String,
-    },
-    /// The key is rejected on every request.
+    #[error("{0}")]
+    NoAnswer(Obstacle),
+    /// An intermediary in front of the service answers in its place.
+    #[error("{0}")]
+    Intermediary(Obstacle),
+    /// The base URL is not that of the API.
+    #[error("{0}")]
+    AnotherPlace(Obstacle),
+    /// The key is rejected on every request. The text of the key may suggest a defect, as a sentence.
     #[error(
-        "the key was rejected with 401\n  Check that --api-key (or CONFORM_API_KEY) is complete, issued for this environment, and not revoked.{hint}"
+        "the key was rejected with 401\n  Check that --api-key (or CONFORM_API_KEY) is complete, issued for this environment, and not revoked.{0}"
     )]
-    KeyRefused {
-        /// The defect that the text of the key suggests, as a sentence; else empty.
-        hint: &'static str,
-    },
-    /// The second key is rejected on every request.
+    KeyRefused(&'static str),
+    /// The second key is rejected on every request. The text of the key may suggest a defect, as a sentence.
     #[error(
-        "the second key was rejected with 401\n  Check that --quota-key (or CONFORM_QUOTA_KEY) is complete, issued for this environment, and not revoked.{hint}"
+        "the second key was rejected with 401\n  Check that --quota-key (or CONFORM_QUOTA_KEY) is complete, issued for this environment, and not revoked.{0}"
     )]
-    QuotaKeyRefused {
-        /// The defect that the text of the key suggests, as a sentence; else empty.
-        hint: &'static str,
-    },
-    /// The key remains rate-limited.
+    QuotaKeyRefused(&'static str),
+    /// The key remains rate-limited, and the run ended for this reason.
     #[error(
-        "every response to the key was 429: {reason}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
+        "every response to the key was 429: {0}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
     )]
-    Limited {
-        /// The reason why the run ended.
-        reason: String,
-    },
+    Limited(String),
     /// Another address of the service (`--replica`) cannot be judged.
     #[error("{}", .0.to_string().replace("--base-url", "--replica"))]
     Replica(Box<Unusable>),
-    /// An intermediary in front of the service answers in its place.
-    #[error("{base_url} cannot be judged{}: {detail}\n  {hint}", after(.waited))]
-    Intermediary {
-        /// The base URL.
-        base_url: String,
-        /// The name of the intermediary, and its status code.
-        detail: String,
-        /// The remedy that the message suggests.
-        hint: &'static str,
-        /// The time that the run waited for the server.
-        waited: Duration,
-    },
-    /// The base URL is not that of the API.
-    #[error("{base_url} is not the base URL of the API: {detail}\n  {hint}")]
-    AnotherPlace {
-        /// The base URL.
-        base_url: String,
-        /// The property of the response that shows this, for example a redirect.
-        detail: String,
-        /// The remedy that the message suggests.
-        hint: String,
-    },
+}
+
+/// An obstacle between the judge and the API.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Obstacle {
+    /// The problem, and the address at which it was met.
+    problem: String,
+    /// The error of the client, or the property of the response that shows the problem.
+    detail: String,
+    /// The remedy that the message suggests.
+    remedy: String,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}\n  {}", self.problem, self.detail, self.remedy)
+    }
 }
 
 impl Unusable {
     /// The error with secrets replaced in texts from a server or from the system.
     #[must_use]
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> Unusable {
+        use Unusable::{AnotherPlace, Intermediary, NoAnswer, NoProxy, NoSocket, NothingThere, Tls, Unresolved};
         match &mut self {
-            Unusable::NothingThere { detail, .. }
-            | Unusable::NoSocket { detail, .. }
-            | Unusable::Unresolved { detail, .. }
-            | Unusable::NoProxy { detail, .. }
-            | Unusable::Tls { detail, .. }
-            | Unusable::NoAnswer { detail, .. }
-            | Unusable::Intermediary { detail, .. }
-            | Unusable::AnotherPlace { detail, .. }
-            | Unusable::Limited { reason: detail } => *detail = printable(&redactor.redact(detail)),
+            NothingThere(Obstacle { detail, .. })
+            | Unresolved(Obstacle { detail, .. })
+            | NoSocket(Obstacle { detail, .. })
+            | NoProxy(Obstacle { detail, .. })
+            | Tls(Obstacle { detail, .. })
+            | NoAnswer(Obstacle { detail, .. })
+            | Intermediary(Obstacle { detail, .. })
+            | AnotherPlace(Obstacle { detail, .. })
+            | Unusable::Limited(detail) => *detail = printable(&redactor.redact(detail)),
             Unusable::Replica(unusable) => **unusable = unusable.clone().redacted(redactor),
-            Unusable::KeyRefused { .. } | Unusable::QuotaKeyRefused { .. } => {}
+            Unusable::KeyRefused(_) | Unusable::QuotaKeyRefused(_) => {}
         }
         self
     }
-}
-
-fn after(waited: &Duration) -> String {
-    if waited.is_zero() { String::new() } else { format!(" within {} s", waited.as_secs()) }
-}
-
-fn advice(waited: &Duration) -> &'static str {
-    if waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" }
 }
 
 /// Returns true if there was no usable connection, so that further requests are pointless.
@@ -209,7 +144,7 @@ fn is_significant(exchange: &Exchange, context: &Context) -> bool {
 #[must_use]
 pub(super) fn unusable_quota_key(answers: &[Exchange], key: &ApiKey) -> Option<Unusable> {
     let is_refused = !answers.is_empty() && answers.iter().all(|answer| answer.status() == Some(401));
-    is_refused.then(|| Unusable::QuotaKeyRefused { hint: oddity(key.reveal()) })
+    is_refused.then(|| Unusable::QuotaKeyRefused(oddity(key.reveal())))
 }
 
 /// The options that an error message may contain.
@@ -253,7 +188,7 @@ impl Target {
         let versioned = self.base_url.ends_with("/v1");
         let another = |detail: &str| Some(self.another(detail.to_owned()));
         match response.status {
-            401 => Some(Unusable::KeyRefused { hint: oddity(self.key.reveal()) }),
+            401 => Some(Unusable::KeyRefused(oddity(self.key.reveal()))),
             300..=399 => {
                 let place = response.header("location").unwrap_or("no location");
                 another(&format!("the response redirects to {place}, and the judge follows no redirects"))
@@ -276,70 +211,91 @@ impl Target {
 
     /// The reason of [`Target::doubt`], unless it is only that the key was rejected.
     fn doubt_despite_key(&self, exchange: &Exchange) -> Option<Unusable> {
-        self.doubt(exchange).filter(|doubt| !matches!(doubt, Unusable::KeyRefused { .. }))
+        self.doubt(exchange).filter(|doubt| !matches!(doubt, Unusable::KeyRefused(_)))
     }
 
     fn unreachable(&self, failure: &Failure) -> Unusable {
-        let (base_url, detail, waited) = (self.base_url.clone(), failure.detail.clone(), self.waited);
-        let tls =
-            |hint: &str| Unusable::Tls { base_url: base_url.clone(), detail: detail.clone(), hint: hint.to_owned() };
-        if let (FailureKind::Connect, Some(path)) = (failure.kind, &self.unix_socket) {
-            return Unusable::NoSocket { path: path.clone(), detail, waited };
-        }
-        match (failure.kind, &self.proxy) {
-            (FailureKind::Connect | FailureKind::Unresolved, Some(proxy)) => {
-                Unusable::NoProxy { proxy: proxy.clone(), detail }
+        let base_url = &self.base_url;
+        let advice = if self.waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" };
+        let obstacle = |problem: &str, remedy: &str| {
+            let (problem, detail, remedy) = (problem.to_owned(), failure.detail.clone(), remedy.to_owned());
+            Obstacle { problem, detail, remedy }
+        };
+        let unconnected = |to: &str, remedy: &str| obstacle(&format!("cannot connect to {to}"), remedy);
+        let tls = |remedy: &str| Unusable::Tls(obstacle(&format!("TLS handshake with {base_url} failed"), remedy));
+        let no_answer =
+            |remedy: &str| Unusable::NoAnswer(obstacle(&format!("no HTTP response from {base_url}"), remedy));
+        match (failure.kind, &self.unix_socket, &self.proxy) {
+            (FailureKind::Connect, Some(path), _) => Unusable::NoSocket(unconnected(
+                &format!("the Unix socket {}{}", path.display(), self.after()),
+                &format!(
+                    "Check that the server is running, and that --unix-socket names the socket that it listens on.{advice}"
+                ),
+            )),
+            (FailureKind::Connect | FailureKind::Unresolved, _, Some(proxy)) => Unusable::NoProxy(unconnected(
+                &format!("the proxy {proxy}"),
+                "Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly.",
+            )),
+            (FailureKind::Connect, None, None) => Unusable::NothingThere(unconnected(
+                &format!("{base_url}{}", self.after()),
+                &format!("Check that the server is running, and the host and port of --base-url.{advice}"),
+            )),
+            (FailureKind::Unresolved, _, None) => Unusable::Unresolved(unconnected(
+                &format!("{base_url}{}", self.after()),
+                "Check the spelling of the host name, and that this machine can resolve it.",
+            )),
+            (FailureKind::NotTls, ..) => {
+                tls(&format!("If the server uses plain HTTP, use --base-url {}", in_scheme(base_url, "http")))
             }
-            (FailureKind::Connect, None) => Unusable::NothingThere { base_url, detail, waited },
-            (FailureKind::Unresolved, None) => Unusable::Unresolved { base_url, detail, waited },
-            (FailureKind::NotTls, _) => {
-                tls(&format!("If the server uses plain HTTP, use --base-url {}", in_scheme(&base_url, "http")))
+            (FailureKind::Untrusted, ..) => tls("To trust it, name a PEM file with --ca-cert FILE."),
+            (FailureKind::ClientCertificate, ..) => tls(CLIENT_CERTIFICATE),
+            (FailureKind::NotHttp1, ..) => {
+                tls("The judge speaks HTTP/1.1: let the server offer http/1.1 by ALPN, too.")
             }
-            (FailureKind::Untrusted, _) => tls("To trust it, name a PEM file with --ca-cert FILE."),
-            (FailureKind::ClientCertificate, _) => tls(CLIENT_CERTIFICATE),
-            (FailureKind::NotHttp1, _) => tls("The judge speaks HTTP/1.1: let the server offer http/1.1 by ALPN, too."),
-            (FailureKind::Tls, _) => {
+            (FailureKind::Tls, ..) => {
                 tls("Check that the certificate is valid for the host name in --base-url, and has not expired.")
             }
-            (FailureKind::Timeout, _) => {
-                let hint = "Check that this is an HTTP server. If it is slow, increase --timeout.".to_owned();
-                Unusable::NoAnswer { base_url, detail, hint }
+            (FailureKind::Timeout, ..) => {
+                no_answer("Check that this is an HTTP server. If it is slow, increase --timeout.")
             }
-            (FailureKind::Closed | FailureKind::Broken, _) => {
-                let hint = if base_url.starts_with("https:") {
-                    "Check that this is an HTTP server.".to_owned()
-                } else {
-                    let https = in_scheme(&base_url, "https");
-                    format!(
-                        "If the server uses TLS, use --base-url {https}\n  If it speaks only HTTP/2, let it speak HTTP/1.1, too."
-                    )
-                };
-                Unusable::NoAnswer { base_url, detail, hint }
+            (FailureKind::Closed | FailureKind::Broken, ..) if base_url.starts_with("https:") => {
+                no_answer("Check that this is an HTTP server.")
             }
+            (FailureKind::Closed | FailureKind::Broken, ..) => no_answer(&format!(
+                "If the server uses TLS, use --base-url {}\n  If it speaks only HTTP/2, let it speak HTTP/1.1, too.",
+                in_scheme(base_url, "https")
+            )),
         }
     }
 
+    /// The time that the run waited for the server, at the end of a clause; empty if it did not wait.
+    fn after(&self) -> String {
+        if self.waited.is_zero() { String::new() } else { format!(" within {} s", self.waited.as_secs()) }
+    }
+
     /// The error for a response of something in front of the service.
-    fn behind(&self, response: &Response, hint: &'static str) -> Unusable {
+    fn behind(&self, response: &Response, remedy: &str) -> Unusable {
         let detail = format!(
             "{} answers {} in the place of the service, without rate-limit headers",
             answerer::name_of(response),
             response.status
         );
-        Unusable::Intermediary { base_url: self.base_url.clone(), detail, hint, waited: self.waited }
+        let problem = format!("{} cannot be judged{}", self.base_url, self.after());
+        Unusable::Intermediary(Obstacle { problem, detail, remedy: remedy.to_owned() })
     }
 
     /// The error for a base URL that is not that of the API, with a suggestion.
     fn another(&self, detail: String) -> Unusable {
-        let base_url = self.base_url.clone();
-        let hint = match base_url.find("/v1") {
+        let base_url = &self.base_url;
+        let remedy = match base_url.find("/v1") {
             Some(at) if base_url.len() == at + 3 => "Check the host, port and path of --base-url.".to_owned(),
             Some(at) if base_url[at + 3..].starts_with('/') => {
                 format!("The base URL of the API ends in /v1: did you mean {}?", &base_url[..at + 3])
             }
-            _ => format!("The base URL of the API ends in /v1: did you mean {}/v1?", without_version(&base_url)),
+            _ => format!("The base URL of the API ends in /v1: did you mean {}/v1?", without_version(base_url)),
         };
-        Unusable::AnotherPlace { base_url, detail, hint }
+        let problem = format!("{base_url} is not the base URL of the API");
+        Unusable::AnotherPlace(Obstacle { problem, detail, remedy })
     }
 }
 

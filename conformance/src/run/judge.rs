@@ -141,7 +141,7 @@ impl Judge {
         let report = conclude_run(&trace, &self.options, ended_early.clone(), Some(took));
         // A 429 from the start may be due to earlier use of the key. One that breaks a rule is a violation.
         if limited && report.verdict == Verdict::Incomplete {
-            return Err(Unusable::Limited { reason }.into());
+            return Err(Unusable::Limited(reason).into());
         }
         Ok(Judged { trace, ended_early, took, report })
     }
