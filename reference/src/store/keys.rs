@@ -1,8 +1,11 @@
 //! API keys in the database: only their hashes are stored.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use std::path::Path;
 
-use super::error::StoreError;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+
+use super::error::{OpenError, StoreError};
+use super::schema::{self, Durability};
 use crate::domain::plan::Limits;
 use crate::domain::rate_limit::Usage;
 
@@ -40,64 +43,100 @@ pub struct NewKey<'a> {
     pub created_at: u64,
 }
 
-/// Stores a key. Its number is chosen first, because an issued key, which `hash` hashes, contains its number.
-pub(super) fn add(conn: &Connection, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
-    conn.execute_batch("BEGIN IMMEDIATE")?;
-    let outcome = insert(conn, key, hash).and_then(|id| {
-        conn.execute_batch("COMMIT")?;
-        Ok(id)
-    });
-    if outcome.is_err() && !conn.is_autocommit() {
-        conn.execute_batch("ROLLBACK")?;
+/// The keys of a database, which a server may be using at the same time.
+pub struct KeyStore(Connection);
+
+impl KeyStore {
+    /// Opens the database at `path`, and creates it if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`], with a message that names a remedy.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        schema::open(path, Durability::Full, schema::COMMAND_PATIENCE).map(Self)
     }
-    outcome
+
+    /// Opens the keys of a database that this process serves, with a connection of its own.
+    pub(super) fn open_second(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self(schema::open_second(path, Durability::Full)?))
+    }
+
+    /// Stores a key and returns its number. The number is chosen first, because an issued key, which `hash` hashes, contains it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; nothing was stored.
+    pub fn add(&self, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
+        let transaction = Transaction::new_unchecked(&self.0, TransactionBehavior::Immediate)?;
+        // AUTOINCREMENT keeps the highest number ever used, so that a removed key's number stays retired.
+        let last = "SELECT seq FROM sqlite_sequence WHERE name = 'keys'";
+        let last: Option<i64> = transaction.query_row(last, [], |row| row.get(0)).optional()?;
+        let id = last.unwrap_or(0) + 1;
+        let (per_minute, per_day) = (signed(key.limits.per_minute), signed(key.limits.per_day));
+        transaction.execute(
+            "INSERT INTO keys (id, name, plan, per_minute, per_day, hash, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            (id, key.name, key.plan, per_minute, per_day, hash(id), signed(key.created_at)),
+        )?;
+        transaction.commit()?;
+        Ok(id)
+    }
+
+    /// Revokes a key. Returns false if there is no such key or it was revoked before.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; nothing was changed.
+    pub fn revoke(&self, id: i64, now: u64) -> Result<bool, StoreError> {
+        let update = "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+        Ok(self.0.execute(update, (id, signed(now)))? == 1)
+    }
+
+    /// The key with this hash, which may be revoked.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn with_hash(&self, hash: &[u8; 32]) -> Result<Option<StoredKey>, StoreError> {
+        by_hash(&self.0, hash)
+    }
+
+    /// All keys, revoked ones included, in the order they were issued.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn list(&self) -> Result<Vec<StoredKey>, StoreError> {
+        let all = format!("{STORED} ORDER BY id");
+        Ok(self.0.prepare(&all)?.query_map([], stored)?.collect::<rusqlite::Result<_>>()?)
+    }
 }
 
-fn insert(conn: &Connection, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
-    // AUTOINCREMENT keeps the highest number ever used, so that a removed key's number stays retired.
-    let last: Option<i64> =
-        conn.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'keys'", [], |row| row.get(0)).optional()?;
-    let id = last.unwrap_or(0) + 1;
-    conn.execute(
-        "INSERT INTO keys (id, name, plan, per_minute, per_day, hash, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        (
-            id,
-            key.name,
-            key.plan,
-            i64::try_from(key.limits.per_minute).unwrap_or(i64::MAX),
-            i64::try_from(key.limits.per_day).unwrap_or(i64::MAX),
-            hash(id),
-            i64::try_from(key.created_at).unwrap_or(i64::MAX),
-        ),
-    )?;
-    Ok(id)
+#[cfg(test)]
+impl KeyStore {
+    /// Keeps everybody else from writing, as another process may.
+    pub(crate) fn lock(&self) {
+        self.0.execute_batch("BEGIN IMMEDIATE").expect("nobody else is writing");
+    }
+
+    /// Lets the others write again.
+    pub(crate) fn unlock(&self) {
+        self.0.execute_batch("ROLLBACK").expect("it is locked");
+    }
 }
 
-/// Revokes a key. Returns false if there is no such key or it was revoked before.
-pub(super) fn revoke(conn: &Connection, id: i64, now: u64) -> Result<bool, StoreError> {
-    let changed = conn.execute(
-        "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
-        (id, i64::try_from(now).unwrap_or(i64::MAX)),
-    )?;
-    Ok(changed == 1)
+/// A number that is never negative, as SQLite stores it. No count and no time gets near the largest that it can store.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-const ALL: &str = "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
+const STORED: &str = "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
            minute, in_minute, in_day, refusals, banned_until
-    FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY id";
-const BY_HASH: &str = "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
-           minute, in_minute, in_day, refusals, banned_until
-    FROM keys LEFT JOIN usage ON usage.key_id = keys.id WHERE hash = ?1";
+    FROM keys LEFT JOIN usage ON usage.key_id = keys.id";
 const IN_FORCE: &str = "SELECT id, per_minute, per_day FROM keys WHERE hash = ?1 AND revoked_at IS NULL";
-
-/// All keys, in the order they were issued.
-pub(super) fn all(conn: &Connection) -> Result<Vec<StoredKey>, StoreError> {
-    Ok(conn.prepare(ALL)?.query_map([], stored)?.collect::<rusqlite::Result<_>>()?)
-}
 
 /// The key with this hash, which may be revoked.
 pub(super) fn by_hash(conn: &Connection, hash: &[u8; 32]) -> Result<Option<StoredKey>, StoreError> {
-    Ok(conn.prepare_cached(BY_HASH)?.query_row([hash], stored).optional()?)
+    Ok(conn.query_row(&format!("{STORED} WHERE hash = ?1"), [hash], stored).optional()?)
 }
 
 /// The number and the limits of the key with this hash, if it is in force.
@@ -139,29 +178,27 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema::{self, Durability};
     use super::*;
 
     #[test]
     fn a_key_that_cannot_be_stored_leaves_nothing_behind_and_the_next_one_can() {
         let folder = tempfile::tempdir().expect("a folder");
-        let conn = schema::open(&folder.path().join("keys.sqlite"), Durability::None, schema::SERVER_PATIENCE)
-            .expect("a database");
+        let keys = KeyStore::open(&folder.path().join("keys.sqlite")).expect("a database");
         let key = |name: &'static str| {
             let limits = Limits { per_minute: 1, per_day: 1 };
             NewKey { name, plan: "free", limits, created_at: 0 }
         };
-        assert_eq!(add(&conn, &key("first"), |_| [1; 32]).ok(), Some(1));
-        let twice = add(&conn, &key("twice"), |_| [1; 32]).expect_err("the hash is taken");
+        assert_eq!(keys.add(&key("first"), |_| [1; 32]).ok(), Some(1));
+        let twice = keys.add(&key("twice"), |_| [1; 32]).expect_err("the hash is taken");
         assert!(twice.to_string().contains("UNIQUE"), "{twice}");
         // SQLite may also end the transaction by itself.
         let undoing = "CREATE TEMP TRIGGER undoing BEFORE INSERT ON keys WHEN NEW.name = 'undone'
              BEGIN SELECT RAISE(ROLLBACK, 'undone at once'); END";
-        conn.execute_batch(undoing).expect("a trigger");
-        let undone = add(&conn, &key("undone"), |_| [2; 32]).expect_err("it is undone");
+        keys.0.execute_batch(undoing).expect("a trigger");
+        let undone = keys.add(&key("undone"), |_| [2; 32]).expect_err("it is undone");
         assert!(undone.to_string().contains("undone at once"), "{undone}");
-        assert_eq!(add(&conn, &key("second"), |_| [2; 32]).ok(), Some(2));
-        let names: Vec<String> = all(&conn).expect("the keys").into_iter().map(|key| key.name).collect();
+        assert_eq!(keys.add(&key("second"), |_| [2; 32]).ok(), Some(2));
+        let names: Vec<String> = keys.list().expect("the keys").into_iter().map(|key| key.name).collect();
         assert_eq!(names, ["first", "second"]);
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub use catalogue::Catalogue;
 pub use error::{OpenError, StoreError};
-pub use keys::{NewKey, StoredKey};
+pub use keys::{KeyStore, NewKey, StoredKey};
 pub use read::AnimalRow;
 
 use crate::domain::plan::Limits;
@@ -197,75 +197,14 @@ impl Store {
     }
 }
 
-/// The keys of a database, which a server may be using at the same time.
-pub struct KeyStore(rusqlite::Connection);
-
 impl KeyStore {
-    /// Opens the database at `path`, and creates it if it is missing.
-    ///
-    /// # Errors
-    ///
-    /// [`OpenError`], with a message that names a remedy.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
-        schema::open(path, Durability::Full, schema::COMMAND_PATIENCE).map(Self)
-    }
-
     /// Opens the keys of a store that this process serves, with a connection of its own.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when one more connection cannot be opened.
     pub fn open_for(store: &Store) -> Result<Self, StoreError> {
-        Ok(Self(schema::open_second(store.readers.path(), Durability::Full)?))
-    }
-
-    /// Stores a key and returns its number. `hash` computes the hash of the key from the number.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]; nothing was stored.
-    pub fn add(&self, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
-        keys::add(&self.0, key, hash)
-    }
-
-    /// Revokes a key. Returns false if there is no such key or it was revoked before.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]; nothing was changed.
-    pub fn revoke(&self, id: i64, now: u64) -> Result<bool, StoreError> {
-        keys::revoke(&self.0, id, now)
-    }
-
-    /// The key with this hash, which may be revoked.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when the database cannot be read.
-    pub fn with_hash(&self, hash: &[u8; 32]) -> Result<Option<StoredKey>, StoreError> {
-        keys::by_hash(&self.0, hash)
-    }
-
-    /// All keys, revoked ones included, in the order they were issued.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when the database cannot be read.
-    pub fn list(&self) -> Result<Vec<StoredKey>, StoreError> {
-        keys::all(&self.0)
-    }
-}
-
-#[cfg(test)]
-impl KeyStore {
-    /// Keeps everybody else from writing, as another process may.
-    pub(crate) fn lock(&self) {
-        self.0.execute_batch("BEGIN IMMEDIATE").expect("nobody else is writing");
-    }
-
-    /// Lets the others write again.
-    pub(crate) fn unlock(&self) {
-        self.0.execute_batch("ROLLBACK").expect("it is locked");
+        Self::open_second(store.readers.path())
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use rusqlite::{Connection, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::OpenError;
 use super::files;
@@ -153,24 +153,15 @@ pub(super) fn check_pages(conn: &Connection, path: &Path) -> Result<(), OpenErro
 
 /// Creates the schema if there is none. The write lock that this takes proves that the file can be written.
 fn create_schema(conn: &Connection) -> rusqlite::Result<()> {
-    conn.execute_batch("BEGIN IMMEDIATE")?;
+    let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
     // The version is read again inside the transaction, because another process may have been first.
-    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let outcome = if version == 0 {
-        conn.execute_batch(SCHEMA)
-            .and_then(|()| conn.pragma_update(None, "application_id", APPLICATION_ID))
-            .and_then(|()| conn.pragma_update(None, "user_version", VERSION))
-    } else {
-        Ok(())
-    };
-    match outcome.and_then(|()| conn.execute_batch("COMMIT")) {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            // SQLite may already have rolled back by itself; the first error is the one to report.
-            let _ = conn.execute_batch("ROLLBACK");
-            Err(error)
-        }
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version == 0 {
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
     }
+    transaction.commit()
 }
 
 #[cfg(test)]

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::{oneshot, watch};
 
 use super::catalogue::{self, Catalogue};
 use super::error::StoreError;
+use super::keys::signed;
 use super::read::status_code;
 use crate::domain::rate_limit::Usage;
 use crate::domain::wire::NewPet;
@@ -143,15 +144,9 @@ fn run(conn: &Connection, queue: &Receiver<Job>, noted: &Mutex<Option<StoreError
 /// Stores the whole batch or no part of it. An empty batch only tests that a commit succeeds.
 fn commit(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result<(), StoreError> {
     answers.clear();
-    conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    let outcome = write_all(conn, batch, answers).and_then(|()| {
-        let executed = conn.prepare_cached("COMMIT")?.execute([]);
-        executed.map(drop).map_err(|error| StoreError::of_commit(&error))
-    });
-    if outcome.is_err() && !conn.is_autocommit() {
-        conn.execute_batch("ROLLBACK")?;
-    }
-    outcome
+    let transaction = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+    write_all(&transaction, batch, answers)?;
+    transaction.commit().map_err(|error| StoreError::of_commit(&error))
 }
 
 fn write_all(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result<(), StoreError> {
@@ -162,22 +157,13 @@ fn write_all(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result
         conn.pragma_update(None, "user_version", version)?;
     }
     for job in batch {
-        match &job.work {
+        answers.push(match &job.work {
             #[cfg(test)]
             Work::Panic => panic!("a deliberate panic"),
-            Work::Create(pet) => {
-                let id = insert.insert((&pet.name, pet.category_id, pet.status.map(status_code)))?;
-                answers.push(id);
-            }
-            Work::SaveUsage(usage) => {
-                save_usage(conn, usage)?;
-                answers.push(0);
-            }
-            Work::Replace(catalogue) => {
-                catalogue::replace(conn, catalogue)?;
-                answers.push(0);
-            }
-        }
+            Work::Create(pet) => insert.insert((&pet.name, pet.category_id, pet.status.map(status_code)))?,
+            Work::SaveUsage(usage) => save_usage(conn, usage).map(|()| 0)?,
+            Work::Replace(catalogue) => catalogue::replace(conn, catalogue).map(|()| 0)?,
+        });
     }
     Ok(())
 }
@@ -188,8 +174,6 @@ fn save_usage(conn: &Connection, usage: &[(i64, Usage)]) -> Result<(), StoreErro
         "INSERT INTO usage (key_id, minute, in_minute, in_day, refusals, banned_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (key_id) DO UPDATE SET minute = ?2, in_minute = ?3, in_day = ?4, refusals = ?5, banned_until = ?6",
     )?;
-    // SQLite's integers are signed; no count or time gets near the difference.
-    let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     for (key, used) in usage {
         let counts = [used.minute, used.in_minute, used.in_day, used.refusals, used.banned_until].map(signed);
         statement.execute((key, counts[0], counts[1], counts[2], counts[3], counts[4]))?;
