@@ -8,6 +8,7 @@ use animal_store_reference::clock::{Clock as ServerClock, TimeSource};
 use jiff::{SignedDuration, Timestamp};
 
 /// The judge's time, so far ahead.
+#[derive(Debug)]
 struct Shared {
     clock: Clock,
     ahead: SignedDuration,

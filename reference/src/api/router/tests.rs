@@ -1,5 +1,7 @@
 //! The responses of the whole server, without a socket.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::Request;
 use tower::ServiceExt;
@@ -132,7 +134,7 @@ async fn the_operation_announces_its_end_and_then_is_gone() {
     assert_eq!(parts.headers["sunset"], "Thu, 05 Dec 2030 00:00:00 GMT");
     assert_eq!(parts.headers["link"], link);
     assert_eq!(parts.headers["date"], "Wed, 04 Dec 2030 23:59:59 GMT");
-    clock.set(REMOVAL);
+    clock.sleep(Duration::from_secs(1)).await;
     let (parts, body) = server.ask("GET", "/v1/pets/1", Some(&server.key)).await;
     assert_eq!((parts.status.as_u16(), parts.headers["link"].to_str().expect("text")), (410, link));
     assert!(body.contains("\"status\":410") && !parts.headers.contains_key("sunset"), "{body}");
