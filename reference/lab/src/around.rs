@@ -88,7 +88,7 @@ impl Parts {
 impl Parts {
     /// Refuses a request whose body did not arrive, as the reference does.
     fn refuse(&self, error: ApiError, headers: &HeaderMap) -> HttpResponse {
-        let now = self.app.clock().now();
+        let now = self.app.clock.now();
         let (quota, refusal) = middleware::admit(&self.app, headers, now);
         let mut response = refusal.unwrap_or(error).into_response();
         let headers = response.headers_mut();

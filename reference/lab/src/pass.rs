@@ -21,16 +21,16 @@ impl Pass {
     pub(crate) fn issue(app: &Arc<App>) -> Result<Pass, ExtensionError> {
         let limit = i64::MAX.unsigned_abs();
         let plan = Plan::Custom(Limits { per_minute: limit, per_day: limit });
-        let store = KeyStore::open_for(app.store())?;
-        let (number, key) = keys::issue(&store, "laboratory", plan, app.clock().now())?;
+        let store = KeyStore::open_for(&app.store)?;
+        let (number, key) = keys::issue(&store, "laboratory", plan, app.clock.now())?;
         Ok(Pass { app: Arc::clone(app), number, key })
     }
 }
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        let store = KeyStore::open_for(self.app.store());
-        let revoked = store.is_ok_and(|store| store.revoke(self.number, self.app.clock().now()).is_ok());
+        let store = KeyStore::open_for(&self.app.store);
+        let revoked = store.is_ok_and(|store| store.revoke(self.number, self.app.clock.now()).is_ok());
         if !revoked {
             tracing::warn!(key = self.number, "the laboratory's own key could not be revoked");
         }

@@ -51,7 +51,7 @@ impl Running {
     ) -> Result<Running, StoreError> {
         let state = ServerState::new(Arc::clone(&app), &variation.setting);
         let mut pets = Vec::new();
-        app.store().newest(None, u32::MAX, |row| {
+        app.store.newest(None, u32::MAX, |row| {
             let mut pet = json!({"id": row.id, "name": row.name, "categoryId": row.category_id});
             if let Some(status) = row.status {
                 pet["status"] = status.name().into();
@@ -63,7 +63,7 @@ impl Running {
             let status = PetStatus::Available;
             let name = format!("Stock {number}");
             let mut pet = json!({"name": name, "categoryId": 1, "status": status.name()});
-            let id = app.store().create(NewPet { name, category_id: 1, status: Some(status) }).await?;
+            let id = app.store.create(NewPet { name, category_id: 1, status: Some(status) }).await?;
             pet["id"] = id.into();
             pets.push((pet, Timestamp::UNIX_EPOCH));
         }
@@ -127,7 +127,7 @@ impl Running {
     /// Reads a request. A body that is longer than [`MAX_BODY`] and the bound of the reference is refused.
     async fn receive(&self, request: HttpRequest) -> Result<Request, ApiError> {
         let (parts, body) = request.into_parts();
-        let limits = self.app.limits();
+        let limits = self.app.limits;
         let mut chunk_ends = Vec::new();
         let mut read = 0;
         let noted = body.map_frame(|frame| {
@@ -150,7 +150,7 @@ impl Running {
             number: self.requests.fetch_add(1, Ordering::Relaxed) + 1,
             connection: parts.extensions.get().copied().unwrap_or_default(),
             method: parts.method,
-            path: routes::below(self.app.base_path(), parts.uri.path()).unwrap_or_default().to_owned(),
+            path: routes::below(&self.app.base_path, parts.uri.path()).unwrap_or_default().to_owned(),
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers,
             body: body.to_vec(),
@@ -161,7 +161,7 @@ impl Running {
     /// Returns the response of the reference.
     async fn of_reference(&self, entrance: Router, request: &Request) -> Response {
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
-        let uri = format!("{}{}{query}", self.app.base_path(), request.path);
+        let uri = format!("{}{}{query}", self.app.base_path, request.path);
         let inner = HttpRequest::builder().method(request.method.clone()).uri(uri);
         // An impossible target, which layers may have made, is not found.
         let Ok(mut inner) = inner.body(Body::from(request.body.clone())) else { return Response::error(404) };

@@ -82,7 +82,7 @@ impl Extension for Served {
             None => String::new(),
         };
         // The laboratory adds its own animals again after a reset.
-        let catalogue = if self.control.is_some() { app.store().catalogue()? } else { Catalogue::default() };
+        let catalogue = if self.control.is_some() { app.store.catalogue()? } else { Catalogue::default() };
         let lab = if self.vector.is_plain() && self.control.is_none() {
             None
         } else {
@@ -110,7 +110,7 @@ impl Extension for Served {
 /// Puts the first animals into an empty catalogue. Returns a notice for the log.
 async fn stock(app: &App, animals: Vec<NewPet>) -> Result<String, StoreError> {
     let mut has_some = false;
-    app.store().newest(None, 1, |_| has_some = true)?;
+    app.store.newest(None, 1, |_| has_some = true)?;
     if has_some {
         return Ok("the database has animals already, so --animals adds none\n".to_owned());
     }

@@ -48,7 +48,7 @@ impl ServerState {
     /// The path below which the API lives.
     #[must_use]
     pub fn base_path(&self) -> &str {
-        self.app.base_path()
+        &self.app.base_path
     }
 
     /// The length of a window of requests per minute, in seconds.
@@ -78,7 +78,7 @@ impl ServerState {
     /// The server's clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
-        self.app.clock()
+        &self.app.clock
     }
 
     /// The memory that the layers share.
@@ -112,7 +112,7 @@ impl ServerState {
     /// The key that a request presents, if it is in force.
     #[must_use]
     pub fn key_of(&self, request: &Request) -> Option<Arc<Key>> {
-        self.app.keys().authenticate(&request.headers).ok()
+        self.app.keys.authenticate(&request.headers).ok()
     }
 
     /// The valid keys that are known in full, in the order in which they were issued.
@@ -130,7 +130,7 @@ impl ServerState {
 
     /// Remembers a key if it is valid.
     pub(super) fn learn(&self, text: &str) {
-        if let Ok(Some(key)) = self.app.keys().find(text) {
+        if let Ok(Some(key)) = self.app.keys.find(text) {
             self.remember(key.id, text);
         }
     }

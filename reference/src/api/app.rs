@@ -46,12 +46,18 @@ pub struct AppOptions {
 
 /// The state that all requests share.
 pub struct App {
-    pub(crate) store: Arc<Store>,
-    pub(crate) keys: KeyRing,
-    pub(crate) clock: Clock,
-    pub(crate) ban: BanPolicy,
-    pub(crate) limits: RequestLimits,
-    pub(crate) base_path: String,
+    /// The database with animals, keys and usage.
+    pub store: Arc<Store>,
+    /// The API keys in force, with their usage.
+    pub keys: KeyRing,
+    /// The clock for windows, dates and the removal.
+    pub clock: Clock,
+    /// The number of refusals after which a key is banned, and the length of the ban.
+    pub ban: BanPolicy,
+    /// The bounds on one request.
+    pub limits: RequestLimits,
+    /// The path below which the API lives, without a slash at its end; empty for the root.
+    pub base_path: String,
     pub(crate) deprecation: DeprecationHeaders,
     pub(crate) bodies: BodyCache,
     pub(crate) openapi: Bytes,
@@ -77,36 +83,6 @@ impl App {
             bodies: BodyCache::default(),
             requests: AtomicU64::new(1),
         }
-    }
-
-    /// The API keys in force, with their usage.
-    #[must_use]
-    pub fn keys(&self) -> &KeyRing {
-        &self.keys
-    }
-
-    /// The database with animals, keys and usage.
-    #[must_use]
-    pub fn store(&self) -> &Store {
-        &self.store
-    }
-
-    /// The clock for windows, dates and the removal.
-    #[must_use]
-    pub fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
-    /// The bounds on one request.
-    #[must_use]
-    pub fn limits(&self) -> RequestLimits {
-        self.limits
-    }
-
-    /// The path below which the API lives, without a slash at its end; empty for the root.
-    #[must_use]
-    pub fn base_path(&self) -> &str {
-        &self.base_path
     }
 
     /// Returns true if a path belongs to the API, so that its requests need a key.

@@ -52,15 +52,15 @@ async fn run(
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
     let app = Arc::new(App::new(store, app_options));
-    let (tls, authority) = tls(args, &location, app.store())?;
+    let (tls, authority) = tls(args, &location, &app.store)?;
     let options = ServeOptions { max_connections, ..options(args) };
     let server = Server::bind(&args.listen, Arc::clone(&app), tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
     // Keys are adopted only now, so that a start that fails changes none.
-    let adopted = adopt_keys(app.store(), &given, app.clock())?;
-    let dev_keys = if args.dev { issue_dev_keys(app.store(), app.clock())? } else { Vec::new() };
-    let without_keys = !app.store().has_keys().map_err(Failure::cannot_start)?;
+    let adopted = adopt_keys(&app.store, &given, &app.clock)?;
+    let dev_keys = if args.dev { issue_dev_keys(&app.store, &app.clock)? } else { Vec::new() };
+    let without_keys = !app.store.has_keys().map_err(Failure::cannot_start)?;
     let keys = dev_keys.iter().map(|(_, key)| key).chain(given.iter().map(|given| &given.key)).cloned().collect();
     let started = Started { app, keys, base_url: base_url.clone() };
     let Extended { layer, notice: extended } = extension.start(started).await.map_err(Failure::cannot_start)?;

@@ -134,7 +134,7 @@ impl Server {
         let _ = saving.await;
         save_usage_at_last(&app).await;
         // Ends once the queue is empty: one commit for each batch that waits.
-        app.store().stop_writing();
+        app.store.stop_writing();
     }
 }
 
@@ -157,7 +157,7 @@ async fn save_usage(app: Arc<App>, mut ended: oneshot::Receiver<()>) {
             _ = &mut ended => return,
             _ = ticks.tick() => {}
         }
-        if let Err(error) = app.keys().save_usage().await {
+        if let Err(error) = app.keys.save_usage().await {
             tracing::warn!(%error, "key usage could not be saved; retrying");
         }
     }
@@ -166,7 +166,7 @@ async fn save_usage(app: Arc<App>, mut ended: oneshot::Receiver<()>) {
 /// Stores the usage of keys for the last time. The save finds room in the queue sooner or later, because no client adds animals any more.
 async fn save_usage_at_last(app: &App) {
     let deadline = Instant::now() + LAST_SAVE;
-    while let Err(error) = app.keys().save_usage().await {
+    while let Err(error) = app.keys.save_usage().await {
         if Instant::now() >= deadline {
             tracing::error!(%error, "the last usage could not be saved: the next start does not know it");
             return;
@@ -211,7 +211,7 @@ mod tests {
         let pet = || crate::domain::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
         let mut queued = 0;
         loop {
-            match tokio::time::timeout(Duration::ZERO, app.store().create(pet())).await {
+            match tokio::time::timeout(Duration::ZERO, app.store.create(pet())).await {
                 Err(_still_waits) => queued += 1,
                 // Where one has room, a second one is queued only when the first is being written.
                 Ok(Err(StoreError::QueueFull)) if queued > 1 => break,

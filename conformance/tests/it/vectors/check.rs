@@ -70,9 +70,9 @@ impl Extension for WithKey {
     }
 
     async fn start(self, mut server: Started) -> Result<Extended<LabLayer>, ExtensionError> {
-        let store = KeyStore::open_for(server.app.store())?;
+        let store = KeyStore::open_for(&server.app.store)?;
         let key = given::parse(&[format!("enterprise={KEY}")])?.remove(0);
-        given::adopt(&store, &key, server.app.clock().now())?;
+        given::adopt(&store, &key, server.app.clock.now())?;
         server.keys = vec![key.key];
         self.0.start(server).await
     }

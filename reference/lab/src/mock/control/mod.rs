@@ -138,8 +138,8 @@ impl Control {
 
     /// The prepared answer to a request, if there is one.
     pub(super) fn prepared(&self, request: &axum::extract::Request) -> Option<Given> {
-        let mut given = self.answers.take(self.parts.app.base_path(), request)?;
-        let date = animal_store_reference::clock::http_date(self.parts.app.clock().now());
+        let mut given = self.answers.take(&self.parts.app.base_path, request)?;
+        let date = animal_store_reference::clock::http_date(self.parts.app.clock.now());
         given.response.headers_mut().entry(http::header::DATE).or_insert(date);
         Some(given)
     }
@@ -178,7 +178,7 @@ impl Control {
         let _alone = self.replacing.lock().await;
         let app = &self.parts.app;
         app.replace(snapshot.catalogue.clone()).await?;
-        app.keys().set_usage(&snapshot.usage);
+        app.keys.set_usage(&snapshot.usage);
         self.parts.lab.restart().await?;
         Ok(snapshot.catalogue.animals.len())
     }
@@ -192,7 +192,7 @@ impl Control {
         let _alone = self.replacing.lock().await;
         let app = &self.parts.app;
         let snapshot =
-            Snapshot { catalogue: app.store().catalogue().map_err(SnapshotError::Store)?, usage: app.keys().usage() };
+            Snapshot { catalogue: app.store.catalogue().map_err(SnapshotError::Store)?, usage: app.keys.usage() };
         let animals = snapshot.catalogue.animals.len();
         let mut snapshots = self.snapshots();
         if snapshots.len() >= MOST_SNAPSHOTS && !snapshots.contains_key(name) {

@@ -122,9 +122,9 @@ impl Recording {
         let exchange = Exchange {
             recording: Arc::clone(self),
             number,
-            sent_at: self.app.clock().timestamp(),
+            sent_at: self.app.clock.timestamp(),
             method: parts.method.to_string(),
-            path: routes::below(self.app.base_path(), parts.uri.path()).unwrap_or_default().to_owned(),
+            path: routes::below(&self.app.base_path, parts.uri.path()).unwrap_or_default().to_owned(),
             query: parts.uri.query().map(str::to_owned),
             headers: parts.headers.clone(),
             sent: Arc::clone(&sent),
@@ -138,10 +138,9 @@ impl Recording {
 
     fn add(&self, number: u64, recorded: Recorded) {
         // Looks for keys that were issued or revoked meanwhile, so that `find` knows them.
-        let _ = self.app.keys().authenticate(&recorded.headers);
+        let _ = self.app.keys.authenticate(&recorded.headers);
         let Presented { announced, others } = presented(&recorded);
-        let valid =
-            announced.into_iter().chain(others).filter(|text| matches!(self.app.keys().find(text), Ok(Some(_))));
+        let valid = announced.into_iter().chain(others).filter(|text| matches!(self.app.keys.find(text), Ok(Some(_))));
         let mut kept = self.kept();
         valid.for_each(|key| kept.valid.presented(key));
         kept.bytes += recorded.size();
@@ -375,7 +374,7 @@ impl Exchange {
     /// Adds the exchange to the recording.
     fn finish(self, answer: Head, received: Seen) {
         let Exchange { recording, number, sent_at, method, path, query, headers, sent } = self;
-        let received_at = recording.app.clock().timestamp();
+        let received_at = recording.app.clock.timestamp();
         let sent = std::mem::take(&mut *seen(&sent));
         recording.add(number, Recorded { sent_at, received_at, method, path, query, headers, sent, answer, received });
     }
