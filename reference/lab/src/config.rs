@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use animal_store_reference::config::{self, PlanName, count, seconds};
+use animal_store_reference::Plan;
+use animal_store_reference::config::{self, count, seconds};
 use clap::{Args, ValueEnum};
 
 use crate::mock::options::MockArgs;
@@ -98,7 +99,7 @@ pub struct ChallengeArgs {
 
     /// The plan of each server's key
     #[arg(long, default_value = "free")]
-    pub plan: PlanName,
+    pub plan: Plan,
 
     /// Servers to try at a time [default: the number of processors]
     #[arg(long, value_name = "COUNT", value_parser = count)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::ArgPredicate;
+use clap::builder::{ArgPredicate, PossibleValue};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
@@ -191,7 +191,7 @@ pub struct IssueArgs {
 
     /// The plan of the key
     #[arg(long)]
-    pub plan: PlanName,
+    pub plan: Plan,
 
     /// What to call the key
     #[arg(long, default_value = "unnamed")]
@@ -214,36 +214,26 @@ impl IssueArgs {
     /// A sentence, when figures are given for a plan that has its own.
     pub fn plan(&self) -> Result<Plan, &'static str> {
         match (self.plan, self.rpm.zip(self.rpd)) {
-            (name, None) => Ok(name.plan()),
-            (PlanName::Enterprise, Some((per_minute, per_day))) => Ok(Plan::Custom(Limits { per_minute, per_day })),
+            (plan, None) => Ok(plan),
+            (Plan::Enterprise, Some((per_minute, per_day))) => Ok(Plan::Custom(Limits { per_minute, per_day })),
             (_, Some(_)) => Err("--rpm and --rpd are for enterprise keys; the other plans have fixed figures"),
         }
     }
 }
 
-/// The name of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PlanName {
-    /// 60 requests a minute, 1,000 a day
-    Free,
-    /// 300 requests a minute, 10,000 a day
-    Pro,
-    /// 1,000 requests a minute, 100,000 a day
-    Business,
-    /// Agreed figures: --rpm and --rpd
-    Enterprise,
-}
+impl ValueEnum for Plan {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Free, Self::Pro, Self::Business, Self::Enterprise]
+    }
 
-impl PlanName {
-    /// The plan, with the figures that it has without an agreement.
-    #[must_use]
-    pub fn plan(self) -> Plan {
-        match self {
-            PlanName::Free => Plan::Free,
-            PlanName::Pro => Plan::Pro,
-            PlanName::Business => Plan::Business,
-            PlanName::Enterprise => Plan::Enterprise,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Free => "60 requests a minute, 1,000 a day",
+            Self::Pro => "300 requests a minute, 10,000 a day",
+            Self::Business => "1,000 requests a minute, 100,000 a day",
+            Self::Enterprise | Self::Custom(_) => "Agreed figures: --rpm and --rpd",
+        };
+        Some(PossibleValue::new(self.name()).help(help))
     }
 }
 

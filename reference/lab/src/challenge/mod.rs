@@ -99,7 +99,7 @@ struct Bench {
 }
 
 async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Result<Report, Failure> {
-    let plan = args.plan.plan();
+    let plan = args.plan;
     let bench =
         Arc::new(Bench { suite: Suite::new(&args.command, args.timeout), plan, fast_windows: args.fast_windows });
     let interrupted = command::interrupted().map_err(Failure::cannot_start)?;
