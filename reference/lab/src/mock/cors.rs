@@ -84,11 +84,11 @@ impl Cors {
 
     /// Answers a preflight, or adds the header fields for browsers to the answer of `handle`. Other requests with the method
     /// OPTIONS are left alone.
-    pub(super) async fn answer<F, R>(&self, request: Request, mut handle: F) -> Response
-    where
-        F: FnMut(Request) -> R,
-        R: Future<Output = Response>,
-    {
+    pub(super) async fn answer<R: Future<Output = Response>>(
+        &self,
+        request: Request,
+        handle: impl Fn(Request) -> R,
+    ) -> Response {
         let headers = request.headers();
         let is_preflight =
             headers.contains_key(header::ORIGIN) && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);

@@ -38,52 +38,57 @@ impl Mock {
     }
 
     /// Answers a request with the help of the server, to which `handle` hands it on.
-    pub(crate) async fn answer<F, R>(&self, request: Request, in_api: bool, mut handle: F) -> Response
-    where
-        F: FnMut(Request) -> R,
-        R: Future<Output = Response>,
-    {
-        // Outside the API, only the header fields for browsers are added.
-        let (control, delay) = (self.control.as_ref().filter(|_| in_api), self.delay.as_ref().filter(|_| in_api));
-        let answer = |request| {
-            let prepared = control.and_then(|control| control.prepared(&request));
-            let (exchange, request) = match control {
-                None => (None, request),
-                Some(control) => {
-                    let (exchange, request) = control.recording().begin(request);
-                    (Some(exchange), request)
-                }
-            };
-            let (own, prepared, unread) = match prepared {
-                None => (Some(handle(request)), None, None),
-                Some(prepared) => (prepared.counted(&request).map(&mut handle), Some(prepared), Some(request)),
-            };
-            async move {
-                let own = match own {
-                    Some(own) => Some(own.await),
-                    None => None,
-                };
-                let response = match (prepared, own) {
-                    (Some(prepared), own) => prepared.given(own.map(|own| own.headers().clone())).await,
-                    (None, own) => own.unwrap_or_default(),
-                };
-                // An unread body stays with the client until now.
-                drop(unread);
-                if let Some(time) = delay.and_then(|delay| delay.next()) {
-                    tokio::time::sleep(time).await;
-                }
-                match exchange {
-                    None => response,
-                    Some(exchange) => exchange.answered(response),
-                }
+    pub(crate) async fn answer<R: Future<Output = Response>>(
+        &self,
+        request: Request,
+        in_api: bool,
+        handle: impl Fn(Request) -> R,
+    ) -> Response {
+        let answer = |request| self.answer_without_cors(request, in_api, &handle);
+        match &self.cors {
+            None => answer(request).await,
+            Some(cors) => cors.answer(request, answer).await,
+        }
+    }
+
+    /// Answers a request without the header fields for browsers. Requests outside the API go to the server alone.
+    async fn answer_without_cors<R: Future<Output = Response>>(
+        &self,
+        request: Request,
+        in_api: bool,
+        handle: &impl Fn(Request) -> R,
+    ) -> Response {
+        if !in_api {
+            return handle(request).await;
+        }
+        let prepared = self.control.as_ref().and_then(|control| control.prepared(&request));
+        let (exchange, request) = match &self.control {
+            None => (None, request),
+            Some(control) => {
+                let (exchange, request) = control.recording().begin(request);
+                (Some(exchange), request)
             }
         };
-        match &self.cors {
-            None => {
-                let mut answer = answer;
-                answer(request).await
+        let response = match prepared {
+            None => handle(request).await,
+            Some(prepared) => {
+                let counted = prepared.counted(&request);
+                let own = match counted {
+                    Some(counted) => Some(handle(counted).await),
+                    None => None,
+                };
+                let response = prepared.given(own.map(|own| own.headers().clone())).await;
+                // An unread body stays with the client until now.
+                drop(request);
+                response
             }
-            Some(cors) => cors.answer(request, answer).await,
+        };
+        if let Some(time) = self.delay.as_ref().and_then(|delay| delay.next()) {
+            tokio::time::sleep(time).await;
+        }
+        match exchange {
+            None => response,
+            Some(exchange) => exchange.answered(response),
         }
     }
 }

@@ -90,20 +90,21 @@ pub struct Control {
     requests: AtomicU64,
 }
 
-/// The reason why a snapshot cannot be made.
+/// The reason why the control does not do what a request asks for.
 #[derive(Debug)]
-enum SnapshotError {
-    TooMany,
-    Store(StoreError),
-}
-
-/// The reason why a server cannot be changed.
-#[derive(Debug)]
-enum ChangeError {
+enum ControlError {
     /// The request is impossible for the reason in this sentence.
     Refused(String),
+    TooManySnapshots,
     Store(StoreError),
+    /// The laboratory cannot be changed.
     Failed(ExtensionError),
+}
+
+impl From<StoreError> for ControlError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 impl Control {
@@ -146,9 +147,9 @@ impl Control {
 
     /// Returns to the animals of the start and to keys that were never used; forgets prepared answers. Requests are numbered
     /// and delays drawn as from the start, and the faults of the start return. Returns the number of animals.
-    async fn reset(&self) -> Result<usize, ChangeError> {
+    async fn reset(&self) -> Result<usize, ControlError> {
         self.set_faults(self.parts.wish.fault.clone()).await?;
-        let animals = self.put_back(&self.start).await.map_err(ChangeError::Store)?;
+        let animals = self.put_back(&self.start).await?;
         self.answers.clear();
         self.requests.store(0, Ordering::Relaxed);
         self.parts.delay.restart();
@@ -161,15 +162,15 @@ impl Control {
     }
 
     /// Replaces the present faults by these. The memory of the layers is cleared.
-    async fn set_faults(&self, faults: Vec<String>) -> Result<(), ChangeError> {
+    async fn set_faults(&self, faults: Vec<String>) -> Result<(), ControlError> {
         let _alone = self.replacing.lock().await;
         let wish = Wish { fault: faults, ..self.parts.wish.clone() };
-        let vector = Vector::new(&wish).map_err(|error| ChangeError::Refused(error.to_string()))?;
+        let vector = Vector::new(&wish).map_err(|error| ControlError::Refused(error.to_string()))?;
         if let Some(about) = vector.set_up_differs(&self.vector()) {
             let message = format!("these faults decide {about}, which stays as it was at the start");
-            return Err(ChangeError::Refused(message));
+            return Err(ControlError::Refused(message));
         }
-        self.parts.lab.change(vector.variation()).await.map_err(ChangeError::Failed)?;
+        self.parts.lab.change(vector.variation()).await.map_err(ControlError::Failed)?;
         *self.vector() = vector;
         Ok(())
     }
@@ -188,15 +189,14 @@ impl Control {
     }
 
     /// Keeps the present state by this name, in place of an earlier state of the same name. Returns the number of animals.
-    async fn keep(&self, name: &str) -> Result<usize, SnapshotError> {
+    async fn keep(&self, name: &str) -> Result<usize, ControlError> {
         let _alone = self.replacing.lock().await;
         let app = &self.parts.app;
-        let snapshot =
-            Snapshot { catalogue: app.store.catalogue().map_err(SnapshotError::Store)?, usage: app.keys.usage() };
+        let snapshot = Snapshot { catalogue: app.store.catalogue()?, usage: app.keys.usage() };
         let animals = snapshot.catalogue.animals.len();
         let mut snapshots = self.snapshots();
         if snapshots.len() >= MOST_SNAPSHOTS && !snapshots.contains_key(name) {
-            return Err(SnapshotError::TooMany);
+            return Err(ControlError::TooManySnapshots);
         }
         snapshots.insert(name.to_owned(), snapshot);
         Ok(animals)

@@ -22,7 +22,7 @@ use super::paths::{
     ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, DELAY, FAULTS, LOG, LOG_COUNTS, OPENAPI, RESET,
     RESTORE, SNAPSHOT, SNAPSHOTS,
 };
-use super::{ChangeError, Control, MOST_SNAPSHOTS, SnapshotError, openapi};
+use super::{Control, ControlError, MOST_SNAPSHOTS, openapi};
 use crate::Rate;
 use crate::mock::record::Filter;
 use crate::printable::{self, Printable};
@@ -115,14 +115,8 @@ async fn keep(State(control): Shared, Path(name): Path<String>) -> Answer {
     if name.chars().count() > LONGEST_NAME {
         return Err(ApiError::invalid_body(format!("a name has at most {LONGEST_NAME} characters")));
     }
-    match control.keep(&name).await {
-        Ok(animals) => Ok(done(&json!({"name": name, "animals": animals}))),
-        Err(SnapshotError::Store(error)) => Err(error.into()),
-        Err(SnapshotError::TooMany) => {
-            let message = format!("there are {MOST_SNAPSHOTS} snapshots already: delete one");
-            Err(refusal(StatusCode::CONFLICT, "too_many", message))
-        }
-    }
+    let animals = control.keep(&name).await.map_err(|error| unchanged(&control, error))?;
+    Ok(done(&json!({"name": name, "animals": animals})))
 }
 
 fn no_snapshot() -> ApiError {
@@ -207,11 +201,15 @@ async fn forget_answers(State(control): Shared) -> Answer {
     waiting(&control)
 }
 
-fn unchanged(control: &Control, error: ChangeError) -> ApiError {
+fn unchanged(control: &Control, error: ControlError) -> ApiError {
     match error {
-        ChangeError::Refused(message) => invalid(control, &message),
-        ChangeError::Store(error) => error.into(),
-        ChangeError::Failed(error) => {
+        ControlError::Refused(message) => invalid(control, &message),
+        ControlError::TooManySnapshots => {
+            let message = format!("there are {MOST_SNAPSHOTS} snapshots already: delete one");
+            refusal(StatusCode::CONFLICT, "too_many", message)
+        }
+        ControlError::Store(error) => error.into(),
+        ControlError::Failed(error) => {
             tracing::error!(%error, "the laboratory cannot be changed");
             ApiError::internal()
         }

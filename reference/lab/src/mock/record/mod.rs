@@ -119,16 +119,14 @@ impl Recording {
             kept.arrived
         };
         let sent = Arc::<Mutex<Seen>>::default();
-        let exchange = Exchange {
-            recording: Arc::clone(self),
-            number,
+        let arrived = Arrived {
             sent_at: self.app.clock.timestamp(),
             method: parts.method.to_string(),
             path: routes::below(&self.app.base_path, parts.uri.path()).unwrap_or_default().to_owned(),
             query: parts.uri.query().map(str::to_owned),
             headers: parts.headers.clone(),
-            sent: Arc::clone(&sent),
         };
+        let exchange = Exchange { recording: Arc::clone(self), number, arrived, sent: Arc::clone(&sent) };
         if body.is_end_stream() {
             seen(&sent).complete = true;
             return (exchange, Request::from_parts(parts, body));
@@ -138,7 +136,7 @@ impl Recording {
 
     fn add(&self, number: u64, recorded: Recorded) {
         // Looks for keys that were issued or revoked meanwhile, so that `find` knows them.
-        let _ = self.app.keys.authenticate(&recorded.headers);
+        let _ = self.app.keys.authenticate(&recorded.arrived.headers);
         let Presented { announced, others } = presented(&recorded);
         let valid = announced.into_iter().chain(others).filter(|text| matches!(self.app.keys.find(text), Ok(Some(_))));
         let mut kept = self.kept();
@@ -169,10 +167,10 @@ pub(super) struct Filter {
 impl Filter {
     fn passes(&self, recorded: &Recorded) -> bool {
         let is_path = |wanted: &str| match wanted.strip_suffix('*') {
-            Some(start) => recorded.path.starts_with(start),
-            None => recorded.path == wanted,
+            Some(start) => recorded.arrived.path.starts_with(start),
+            None => recorded.arrived.path == wanted,
         };
-        self.method.as_ref().is_none_or(|method| recorded.method == *method)
+        self.method.as_ref().is_none_or(|method| recorded.arrived.method == *method)
             && self.path.as_deref().is_none_or(is_path)
             && self.operation.is_none_or(|operation| recorded.operation() == Some(operation))
             && self.status.is_none_or(|StatusFilter(lowest, highest)| {
@@ -202,14 +200,20 @@ impl TryFrom<String> for StatusFilter {
     }
 }
 
-/// An exchange as it was. Its credentials are replaced only when it is shown, because all credentials are known then.
-struct Recorded {
+/// A request as it arrived, without its body.
+struct Arrived {
     sent_at: Timestamp,
-    received_at: Timestamp,
     method: String,
+    /// The path below the base path.
     path: String,
     query: Option<String>,
     headers: HeaderMap,
+}
+
+/// An exchange as it was. Its credentials are replaced only when it is shown, because all credentials are known then.
+struct Recorded {
+    arrived: Arrived,
+    received_at: Timestamp,
     sent: Seen,
     answer: Head,
     received: Seen,
@@ -218,7 +222,7 @@ struct Recorded {
 impl Recorded {
     /// The operation that the request asks for, if it is one of the API.
     fn operation(&self) -> Option<Operation> {
-        Operation::of(&self.method, &self.path)
+        Operation::of(&self.arrived.method, &self.arrived.path)
     }
 
     /// The approximate size of the exchange, in bytes.
@@ -226,21 +230,23 @@ impl Recorded {
         let fields = |headers: &HeaderMap| -> usize {
             headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
         };
-        let query = self.query.as_ref().map_or(0, String::len);
+        let Arrived { path, query, headers, .. } = &self.arrived;
+        let query = query.as_ref().map_or(0, String::len);
         let bodies = self.sent.bytes.len() + self.received.bytes.len();
-        512 + self.path.len() + query + fields(&self.headers) + fields(&self.answer.headers) + bodies
+        512 + path.len() + query + fields(headers) + fields(&self.answer.headers) + bodies
     }
 
     fn line(&self, stand_ins: &StandIns) -> Line {
         let redact = |text: &str| stand_ins.redactor.text(text);
         let body = |seen: &Seen| Written::new(stand_ins.redactor.bytes(&seen.bytes));
-        let credentials = self.headers.get_all(header::AUTHORIZATION).iter();
+        let Arrived { sent_at, method, path, query, headers: received } = &self.arrived;
+        let credentials = received.get_all(header::AUTHORIZATION).iter();
         let mut credentials = credentials.map(|value| stand_ins.authorization(&text_of(value)));
         let authorization = credentials.next();
-        let mut headers = fields(&self.headers, &["authorization", "content-type"], stand_ins);
+        let mut headers = fields(received, &["authorization", "content-type"], stand_ins);
         headers.extend(credentials.map(|value| ("authorization".to_owned(), value)));
         let has_body = !self.sent.bytes.is_empty() || !self.sent.complete;
-        let content_type = self.headers.get(header::CONTENT_TYPE).map(|value| redact(&text_of(value)));
+        let content_type = received.get(header::CONTENT_TYPE).map(|value| redact(&text_of(value)));
         let content_type = content_type.or_else(|| has_body.then(String::new));
         let response = self.received.complete.then(|| Answered {
             status: self.answer.status.as_u16(),
@@ -250,13 +256,13 @@ impl Recorded {
         });
         let failure = response.is_none().then_some(Failed { kind: "broken", detail: "the response was broken off" });
         Line {
-            sent_at: self.sent_at.to_string(),
+            sent_at: sent_at.to_string(),
             received_at: self.received_at.to_string(),
             withheld: if self.sent.complete && !self.sent.cut { Vec::new() } else { vec!["request-body"] },
             request: Asked {
-                method: redact(&self.method),
-                path: redact(&self.path),
-                query: self.query.as_deref().map(|query| stand_ins.query(query)),
+                method: redact(method),
+                path: redact(path),
+                query: query.as_deref().map(|query| stand_ins.query(query)),
                 authorization,
                 headers,
                 body: if content_type.is_some() { body(&self.sent) } else { Written::default() },
@@ -310,7 +316,7 @@ impl Presented {
 
 fn presented(recorded: &Recorded) -> Presented {
     let mut presented = Presented::default();
-    for (name, value) in &recorded.headers {
+    for (name, value) in &recorded.arrived.headers {
         let value = text_of(value);
         if *name == header::AUTHORIZATION || *name == header::PROXY_AUTHORIZATION {
             presented.announced.extend(credentials(&value));
@@ -320,7 +326,7 @@ fn presented(recorded: &Recorded) -> Presented {
             presented.announced.extend(parts.map(|part| part.trim_matches('"').to_owned()));
         }
     }
-    presented.pairs(recorded.query.as_deref().unwrap_or_default());
+    presented.pairs(recorded.arrived.query.as_deref().unwrap_or_default());
     match serde_json::from_slice(&recorded.sent.bytes) {
         Ok(Value::Object(members)) => {
             let texts = members.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
@@ -350,11 +356,7 @@ fn seen(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
 pub(super) struct Exchange {
     recording: Arc<Recording>,
     number: u64,
-    sent_at: Timestamp,
-    method: String,
-    path: String,
-    query: Option<String>,
-    headers: HeaderMap,
+    arrived: Arrived,
     sent: Arc<Mutex<Seen>>,
 }
 
@@ -364,7 +366,7 @@ impl Exchange {
         let (parts, body) = response.into_parts();
         let received = Arc::<Mutex<Seen>>::default();
         // A response to HEAD has no content, so its body is never polled to the end.
-        seen(&received).complete = body.is_end_stream() || self.method == "HEAD";
+        seen(&received).complete = body.is_end_stream() || self.arrived.method == "HEAD";
         let end = End { exchange: self, answer: Head { status: parts.status, headers: parts.headers.clone() } };
         let mut watched = Watched { body, seen: received, end: Some(end) };
         watched.finish_if_complete();
@@ -373,10 +375,10 @@ impl Exchange {
 
     /// Adds the exchange to the recording.
     fn finish(self, answer: Head, received: Seen) {
-        let Exchange { recording, number, sent_at, method, path, query, headers, sent } = self;
+        let Exchange { recording, number, arrived, sent } = self;
         let received_at = recording.app.clock.timestamp();
         let sent = std::mem::take(&mut *seen(&sent));
-        recording.add(number, Recorded { sent_at, received_at, method, path, query, headers, sent, answer, received });
+        recording.add(number, Recorded { arrived, received_at, sent, answer, received });
     }
 }
 
