@@ -17,6 +17,7 @@ pub mod faults;
 mod layer;
 pub mod limiter;
 mod lists;
+mod members;
 pub mod mock;
 mod pass;
 mod pattern;

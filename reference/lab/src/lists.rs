@@ -77,12 +77,7 @@ fn choice_json(choice: &Choice) -> Value {
         "axis": choice.axis(),
         "does": choice.does,
         "as_with": choice.like,
-        "made_by": match choice.maker {
-            Maker::Reference => "reference",
-            Maker::Others => "others",
-            Maker::Circumstance => "circumstance",
-            Maker::Intermediary => "intermediary",
-        },
+        "made_by": choice.maker,
     })
 }
 

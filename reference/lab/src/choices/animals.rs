@@ -2,10 +2,12 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use unicode_normalization::UnicodeNormalization;
 
 use super::view::{Course, Order};
 use super::{Build, Choice, Members, other, own};
 use crate::Layer;
+use crate::members::{change, set_missing};
 
 /// Refuses names with a status of the service's own.
 fn constrain(b: &mut Build, status: u16, excludes: fn(&str) -> bool) {
@@ -95,9 +97,10 @@ pub(super) const CHOICES: &[Choice] = &[
             b.layer(Layer::default().after(|_, response, server| {
                 let renamed = server.count() / 40;
                 response.edit_pets(|pet| {
-                    if let Some(name) = pet["name"].as_str().filter(|name| name.starts_with("Stock")) {
-                        pet.insert("name".to_owned(), json!(format!("{name} {renamed}")));
-                    }
+                    change(pet, "name", |name| {
+                        let name = name.as_str().filter(|name| name.starts_with("Stock"))?;
+                        Some(format!("{name} {renamed}").into())
+                    });
                 });
             }));
         }),
@@ -127,11 +130,7 @@ pub(super) const CHOICES: &[Choice] = &[
     other("pet.status-default", "available")
         .does("An animal that was created without a status is available.")
         .like("a column with a default")
-        .make(|b| {
-            b.edit_created(|pet| {
-                pet.entry("status").or_insert(json!("available"));
-            });
-        }),
+        .make(|b| b.edit_created(|pet| set_missing(pet, "status", "available"))),
     other("pet.status-default", "pending-after-creation")
         .does("An animal that was created without a status is pending, which the 201 does not show yet.")
         .like("a default that the database sets, behind a 201 made of the request")
@@ -141,9 +140,7 @@ pub(super) const CHOICES: &[Choice] = &[
                     response.edit_pets(|pet| drop(pet.remove("status")));
                 }
             });
-            b.edit_created(|pet| {
-                pet.entry("status").or_insert(json!("pending"));
-            });
+            b.edit_created(|pet| set_missing(pet, "status", "pending"));
         }),
     own("pet.status-transitions", "none", "The status of an animal never changes."),
     other("pet.status-transitions", "sold-in-a-minute")
@@ -187,10 +184,7 @@ pub(super) const CHOICES: &[Choice] = &[
         .like("names that are searched for")
         .make(|b| {
             b.edit_created(|pet| {
-                if let Some(name) = pet.get("name").and_then(Value::as_str) {
-                    let name: String = unicode_normalization::UnicodeNormalization::nfc(name.trim()).collect();
-                    pet.insert("name".to_owned(), json!(name));
-                }
+                change(pet, "name", |name| Some(name.as_str()?.trim().nfc().collect::<String>().into()));
             });
         }),
     other("pet.name-constraints", "ascii")

@@ -16,6 +16,10 @@ fn is_bad_limit(request: &Request) -> bool {
     request.is_list() && request.parameter("limit").is_some() && !matches!(request.number_of("limit"), Some(1..=100))
 }
 
+fn has_two_credentials(request: &Request) -> bool {
+    request.headers.get_all("authorization").iter().count() > 1
+}
+
 /// JSON with all optional spaces, and no character beyond ASCII.
 fn spread(value: &Value) -> String {
     let pretty = format!("{value:#}");
@@ -97,23 +101,13 @@ pub(super) const CHOICES: &[Choice] = &[
     other("get.malformed-id-status", "bad-request")
         .does("An id that is no int64 is answered with 400.")
         .like("a parameter that is validated before it is looked up")
-        .make(|b| {
-            b.after(|request, response| {
-                if response.status == 404 && request.is_get() && request.id().is_none() {
-                    response.refuse(400);
-                }
-            });
-        }),
+        .make(|b| b.turns(404, 400, |request| request.is_get() && request.id().is_none())),
     own("create.malformed-json", "bad-request", "A body that is not JSON is answered with 400."),
     other("create.malformed-json", "unprocessable")
         .does("A body that is not JSON is answered with 422.")
         .like("a framework that validates and parses alike")
         .make(|b| {
-            b.after(|request, response| {
-                if response.status == 400 && request.is_create() && !request.body.is_empty() && !request.is_json() {
-                    response.refuse(422);
-                }
-            });
+            b.turns(400, 422, |request| request.is_create() && !request.body.is_empty() && !request.is_json());
         }),
     own("create.content-type", "unsupported", "A body with another media type than JSON is refused with 415."),
     other("create.content-type", "read-as-json")
@@ -129,12 +123,10 @@ pub(super) const CHOICES: &[Choice] = &[
         .does("An animal has a time of creation, a category object and a weight.")
         .like("a record that is written out whole")
         .make(|b| {
-            b.after(|_, response| {
-                response.edit_pets(|pet| {
-                    pet.insert("createdAt".to_owned(), json!("2026-01-01T00:00:00Z"));
-                    pet.insert("category".to_owned(), json!({"id": pet["categoryId"], "name": null}));
-                    pet.insert("weight".to_owned(), json!(1.5e3));
-                });
+            b.shows(|pet| {
+                pet.insert("createdAt".to_owned(), json!("2026-01-01T00:00:00Z"));
+                pet.insert("category".to_owned(), json!({"id": pet["categoryId"], "name": null}));
+                pet.insert("weight".to_owned(), json!(1.5e3));
             });
         }),
     other("pet.extra-members", "deeply-nested")
@@ -142,13 +134,11 @@ pub(super) const CHOICES: &[Choice] = &[
         .like("a tree that is written out whole")
         .make(|b| {
             let deep = (0..100).fold(json!(1), |inner, _| Value::Array(vec![inner]));
-            b.after(move |_, response| {
-                response.edit_pets(|pet| {
-                    // Spread over lines, a hundred of them would take a mebibyte.
-                    if pet["id"].as_i64().is_some_and(|id| id % 10 == 0) {
-                        pet.insert("ancestors".to_owned(), deep.clone());
-                    }
-                });
+            b.shows(move |pet| {
+                // Spread over lines, a hundred of them would take a mebibyte.
+                if pet["id"].as_i64().is_some_and(|id| id % 10 == 0) {
+                    pet.insert("ancestors".to_owned(), deep.clone());
+                }
             });
         }),
     own("create.success", "no-location", "A 201 has no Location."),
@@ -220,11 +210,8 @@ pub(super) const CHOICES: &[Choice] = &[
         .does("A 401 has a challenge with a realm and an error.")
         .like("RFC 6750 section 3")
         .make(|b| {
-            b.after(|_, response| {
-                if response.status == 401 {
-                    response.set("www-authenticate", r#"Bearer realm="animals", error="invalid_token""#);
-                }
-            });
+            let challenge = r#"Bearer realm="animals", error="invalid_token""#;
+            b.answered(401, |_| true, move |response| response.set("www-authenticate", challenge));
         }),
     own("auth.scheme-case", "any-case", "The scheme may be written in any case."),
     other("auth.scheme-case", "exact")
@@ -243,7 +230,7 @@ pub(super) const CHOICES: &[Choice] = &[
         .like("a field that may stand once only, which is checked before all else")
         .make(|b| {
             b.after(|request, response| {
-                if request.headers.get_all("authorization").iter().count() > 1 {
+                if has_two_credentials(request) {
                     response.refuse(400);
                 }
             });
@@ -256,7 +243,7 @@ pub(super) const CHOICES: &[Choice] = &[
         .like("nginx, which refuses a field that may stand once only")
         .make(|b| {
             b.after(|request, response| {
-                if request.headers.get_all("authorization").iter().count() > 1 {
+                if has_two_credentials(request) {
                     *response = Response::new(400);
                     response.set_body("text/html", NGINX_PAGE);
                 }
@@ -274,20 +261,15 @@ pub(super) const CHOICES: &[Choice] = &[
         .does("Store orders are an object with an array in it.")
         .like("a page object")
         .make(|b| {
-            b.after(|request, response| {
-                if request.is_orders() && response.status == 200 {
-                    response.become_json(200, json!({"orders": [], "next": null}));
-                }
-            });
+            let page = |response: &mut Response| response.become_json(200, json!({"orders": [], "next": null}));
+            b.answered(200, Request::is_orders, page);
         }),
     other("orders.answer", "no-content").does("Store orders are answered with 204.").like("nothing to show").make(
         |b| {
-            b.after(|request, response| {
-                if request.is_orders() && response.status == 200 {
-                    response.status = 204;
-                    response.body.clear();
-                    response.remove("content-type");
-                }
+            b.answered(200, Request::is_orders, |response| {
+                response.status = 204;
+                response.body.clear();
+                response.remove("content-type");
             });
         },
     ),
@@ -351,11 +333,8 @@ pub(super) const CHOICES: &[Choice] = &[
         .does("Successful lists have a Link to the description.")
         .like("RFC 8631")
         .make(|b| {
-            b.after(|request, response| {
-                if request.is_list() && response.status == 200 {
-                    response.add("link", r#"</openapi.json>; rel="service-desc""#);
-                }
-            });
+            let link = r#"</openapi.json>; rel="service-desc""#;
+            b.answered(200, Request::is_list, move |response| response.add("link", link));
         }),
     own("versioning.stability", "in-the-description", "Markers stand in the interface description alone."),
     other("versioning.stability", "in-responses")

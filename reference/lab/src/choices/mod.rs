@@ -2,10 +2,11 @@
 //!
 //! A choice belongs to an axis, and a server makes at most one on each. The server is lawful with any choices on the other axes.
 
-use serde_json::{Map, Value};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::limiter::{Policy, limiter};
+use super::members::Members;
 use super::{Layer, Request, Response, Setting, Variation};
 
 mod animals;
@@ -23,9 +24,6 @@ pub use anonymous::CHOICES as ANONYMOUS;
 pub use limits::CHOICES as LIMITS;
 use view::View;
 
-/// The members of an animal.
-type Members = Map<String, Value>;
-
 /// A server that is built from choices.
 #[derive(Clone, Debug, Default)]
 pub struct Build {
@@ -42,7 +40,8 @@ pub struct Build {
 }
 
 /// The maker of a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Maker {
     /// The plain reference, so that choosing it changes nothing.
     Reference,
@@ -203,6 +202,30 @@ impl Build {
     /// Changes responses.
     fn after(&mut self, change: impl Fn(&Request, &mut Response) + Send + Sync + 'static) {
         self.layer(Layer::default().after(move |request, response, _| change(request, response)));
+    }
+
+    /// Changes responses with this status to some requests.
+    fn answered(
+        &mut self,
+        status: u16,
+        which: impl Fn(&Request) -> bool + Send + Sync + 'static,
+        change: impl Fn(&mut Response) + Send + Sync + 'static,
+    ) {
+        self.after(move |request, response| {
+            if response.status == status && which(request) {
+                change(response);
+            }
+        });
+    }
+
+    /// Answers some requests with the status `to`, where the reference answers with the status `from`.
+    fn turns(&mut self, from: u16, to: u16, which: impl Fn(&Request) -> bool + Send + Sync + 'static) {
+        self.answered(from, which, move |response| response.refuse(to));
+    }
+
+    /// Changes every animal that a response shows.
+    fn shows(&mut self, change: impl Fn(&mut Members) + Send + Sync + 'static) {
+        self.after(move |_, response| response.edit_pets(&change));
     }
 
     /// Changes responses inside the limiter, which counts the results.

@@ -53,7 +53,7 @@ fn missing() -> Vec<Fault> {
         fault("any-key", &["auth.invalid-key"])
             .does("Any token is accepted as a key.")
             .like("a check that there is a key")
-            .admits(|request, _| request.token().is_some_and(|token| !token.is_empty())),
+            .mistakes(|_| true, |token, _| !token.is_empty()),
         fault("token-crash", &["auth.invalid-key"])
             .does("An unknown key is answered with 500.")
             .like("a token that cannot be decoded")
@@ -70,25 +70,22 @@ fn inexact() -> Vec<Fault> {
         fault("prefixes", &["auth.exact-key"])
             .does("The beginning of a key is accepted as the key.")
             .like("a comparison that ends with the shorter text")
-            .admits(|request, key| request.token().is_some_and(|token| token.len() > 8 && key.starts_with(token))),
+            .mistakes(|_| true, |token, key| token.len() > 8 && key.starts_with(token)),
         fault("prefixes-on-fetches", &["auth.exact-key"])
             .does("For fetches, the beginning of a key is accepted as the key.")
             .like("a route with a comparison of its own")
-            .admits(|request, key| {
-                request.is_get() && request.token().is_some_and(|token| token.len() > 8 && key.starts_with(token))
-            }),
+            .mistakes(Request::is_get, |token, key| token.len() > 8 && key.starts_with(token)),
         fault("narrow-column", &["auth.exact-key"])
             .does("A key with another last character is accepted.")
             .like("a key in a column that is too narrow for its last character")
-            .admits(|request, key| {
-                request.token().is_some_and(|token| {
-                    token.len() == key.len() && token.get(1..token.len() - 1) == key.get(1..key.len() - 1)
-                })
-            }),
+            .mistakes(
+                |_| true,
+                |token, key| token.len() == key.len() && token.get(1..token.len() - 1) == key.get(1..key.len() - 1),
+            ),
         fault("suffixes", &["auth.exact-key"])
             .does("A key with something behind it is accepted.")
             .like("a hash that looks at so many characters and no more")
-            .admits(|request, key| request.token().is_some_and(|token| token.starts_with(key))),
+            .mistakes(|_| true, |token, key| token.starts_with(key)),
         fault("another-word", &["auth.exact-key"])
             .does("A key with another word behind it is accepted.")
             .like("the second word, whatever comes after it")
@@ -99,7 +96,7 @@ fn inexact() -> Vec<Fault> {
         fault("any-case-keys", &["auth.exact-key"])
             .does("A key in another case is accepted.")
             .like("a collation that does not distinguish cases")
-            .admits(|request, key| request.token().is_some_and(|token| token.eq_ignore_ascii_case(key))),
+            .mistakes(|_| true, |token, key| token.eq_ignore_ascii_case(key)),
     ]
 }
 

@@ -37,22 +37,15 @@ fn tokens() -> Vec<Fault> {
         fault("padded-for-lists", EXACT)
             .does("The key with equals signs behind it lists animals.")
             .like("a key that is decoded as base64 before it is compared")
-            .admits(|request, key| {
-                request.is_list() && request.token().is_some_and(|token| token.trim_end_matches('=') == key)
-            }),
+            .mistakes(Request::is_list, |token, key| token.trim_end_matches('=') == key),
         fault("quoted-for-fetches", EXACT)
             .does("The key in quotation marks fetches animals.")
             .like("a parser of parameters that takes off the quotes")
-            .admits(|request, key| {
-                request.is_get() && request.token().is_some_and(|token| token.trim_matches('"') == key)
-            }),
+            .mistakes(Request::is_get, |token, key| token.trim_matches('"') == key),
         fault("tail-for-orders", EXACT)
             .does("The key without its first letter shows orders.")
             .like("a comparison from the second letter on")
-            .admits(|request, key| {
-                request.is_orders()
-                    && request.token().is_some_and(|token| !token.is_empty() && key.get(1..) == Some(token))
-            }),
+            .mistakes(Request::is_orders, |token, key| !token.is_empty() && key.get(1..) == Some(token)),
         fault("another-end-for-creations", EXACT)
             .does("A key that differs in its last letter creates animals.")
             .like("a column that is one character too narrow")
@@ -64,23 +57,19 @@ fn tokens() -> Vec<Fault> {
         fault("any-case-for-creations", EXACT)
             .does("The key in any case creates animals.")
             .like("a route with a collation of its own")
-            .admits(|request, key| {
-                request.is_create() && request.token().is_some_and(|token| token.eq_ignore_ascii_case(key))
-            }),
+            .mistakes(Request::is_create, |token, key| token.eq_ignore_ascii_case(key)),
         fault("another-word-for-orders", EXACT)
             .does("The key with another word behind it shows orders.")
             .like("a split at the first two spaces")
-            .admits(|request, key| {
-                request.is_orders() && request.token().is_some_and(|token| token.split(' ').next() == Some(key))
-            }),
+            .mistakes(Request::is_orders, |token, key| token.split(' ').next() == Some(key)),
         fault("lower-case-keys", EXACT)
             .does("The key in lower case is accepted.")
             .like("keys that are folded to lower case where they are compared")
-            .admits(|request, key| request.token().is_some_and(|token| token == key.to_ascii_lowercase())),
+            .mistakes(|_| true, |token, key| token == key.to_ascii_lowercase()),
         fault("upper-case-keys", EXACT)
             .does("The key in upper case is accepted.")
             .like("a database whose comparisons fold letters to upper case")
-            .admits(|request, key| request.token().is_some_and(|token| token == key.to_ascii_uppercase())),
+            .mistakes(|_| true, |token, key| token == key.to_ascii_uppercase()),
         fault("twice-the-key", EXACT)
             .does("The key written twice is accepted.")
             .like("two header fields that a proxy joined, cut in half again")
@@ -115,7 +104,7 @@ fn tokens() -> Vec<Fault> {
         fault("suffix-for-fetches", EXACT)
             .does("Anything that begins with the key fetches animals.")
             .like("a route that compares as far as the key goes")
-            .admits(|request, key| request.is_get() && request.token().is_some_and(|token| token.starts_with(key))),
+            .mistakes(Request::is_get, |token, key| token.starts_with(key)),
     ]
 }
 

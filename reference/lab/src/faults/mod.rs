@@ -2,9 +2,10 @@
 //!
 //! One file for each section of the specification. Each fault names the requirements that it breaks.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::limiter::{Flaw, Policy, limiter};
+use super::members::{Members, change, is_status, set, set_missing};
 use super::{Layer, Rate, Request, Response, ServerState, Variation};
 use animal_store_reference::Plan;
 
@@ -45,33 +46,6 @@ pub struct Fault {
     pub variation: Variation,
     /// The share of the requests in which the fault shows, if not all.
     pub rate: Option<Rate>,
-}
-
-/// The members of an animal.
-type Members = Map<String, Value>;
-
-/// Sets a member of an animal.
-fn set(pet: &mut Members, member: &str, value: impl Into<Value>) {
-    pet.insert(member.to_owned(), value.into());
-}
-
-/// Changes a member of an animal, if it is there and the function returns a value.
-fn change(pet: &mut Members, member: &str, change: impl FnOnce(&Value) -> Option<Value>) {
-    if let Some(value) = pet.get_mut(member)
-        && let Some(changed) = change(value)
-    {
-        *value = changed;
-    }
-}
-
-/// Returns true for the statuses that an animal can have.
-fn is_status(text: &str) -> bool {
-    ["available", "pending", "sold"].contains(&text)
-}
-
-/// Sets a member of an animal that lacks it.
-fn set_missing(pet: &mut Members, member: &str, value: impl Into<Value>) {
-    pet.entry(member).or_insert_with(|| value.into());
 }
 
 /// A fault that does nothing yet. Its name begins with the first of the requirements that it breaks.
@@ -119,7 +93,7 @@ impl Fault {
 
     /// Takes some values of a member of created animals for other values.
     fn reads(self, member: &'static str, change: impl Fn(&Value) -> Option<Value> + Send + Sync + 'static) -> Fault {
-        self.edit_created(move |pet| self::change(pet, member, &change))
+        self.edit_created(move |pet| super::members::change(pet, member, &change))
     }
 
     /// Takes one value of a member of created animals for another value.
@@ -140,6 +114,11 @@ impl Fault {
                 request.authorize(&key);
             }
         })
+    }
+
+    /// Admits some requests with a bearer token that the server mistakes for the key.
+    fn mistakes(self, which: fn(&Request) -> bool, mistakes: fn(token: &str, key: &str) -> bool) -> Fault {
+        self.admits(move |request, key| which(request) && request.token().is_some_and(|token| mistakes(token, key)))
     }
 
     /// Answers some requests with the status `to`, where the reference answers with the status `from`.
