@@ -4,7 +4,7 @@
 //! very next request. The usage of a key is kept in memory from its first request on, and stored at intervals.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::{HeaderMap, header};
 
@@ -78,14 +78,14 @@ pub struct KeyRing {
     store: Arc<Store>,
     /// The keys that have been used, by their hashes. The time of a search may reveal a part of a stored hash, but no key can
     /// be derived from it.
-    used: RwLock<HashMap<[u8; 32], Arc<Key>>>,
+    used: Mutex<HashMap<[u8; 32], Arc<Key>>>,
 }
 
 impl KeyRing {
     /// The keys of a database.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
-        Self { store, used: RwLock::default() }
+        Self { store, used: Mutex::default() }
     }
 
     /// Finds the key that the headers present.
@@ -106,14 +106,9 @@ impl KeyRing {
     pub fn find(&self, presented: &str) -> Result<Option<Arc<Key>>, StoreError> {
         let hash = keys::hash(presented.as_bytes());
         let Some((id, limits)) = self.store.key_in_force(&hash)? else { return Ok(None) };
-        let is_current = |key: &&Arc<Key>| key.id == id && key.limits == limits;
-        let known = self.used.read().unwrap_or_else(PoisonError::into_inner).get(&hash).filter(is_current).cloned();
-        if known.is_some() {
-            return Ok(known);
-        }
-        // This is the key's first request. Of several that arrive together, one makes the record and the others find it.
-        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = used.get(&hash).filter(is_current) {
+        // Of several first requests that arrive together, one makes the record and the others find it.
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = used.get(&hash).filter(|key| key.id == id && key.limits == limits) {
             return Ok(Some(Arc::clone(key)));
         }
         let usage = self.store.key(&hash)?.map(|stored| stored.usage).unwrap_or_default();
@@ -137,7 +132,7 @@ impl KeyRing {
 
     /// The keys with a request since the start.
     fn all(&self) -> Vec<Arc<Key>> {
-        self.used.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
     /// Stores the usage of the keys with a request since the last call. The next call stores the usage that could not be stored.
