@@ -32,17 +32,11 @@ pub struct Vector {
 /// The reason why no server can be built from a [`Wish`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VectorError {
-    /// There is no choice of this name.
-    #[error("there is no choice `{name}`{}: `animal-lab choices` lists all", similar(nearest.as_deref()))]
-    UnknownChoice {
-        /// The name.
-        name: String,
-        /// The most similar name of those that exist.
-        nearest: Option<String>,
-    },
-    /// There is no fault of this name.
-    #[error("there is no fault `{name}`{}: `animal-lab faults` lists all", similar(nearest.as_deref()))]
-    UnknownFault {
+    /// There is no choice or no fault of this name.
+    #[error("there is no {kind} `{name}`{}: `animal-lab {kind}s` lists all", similar(nearest.as_deref()))]
+    Unknown {
+        /// `choice` or `fault`.
+        kind: &'static str,
         /// The name.
         name: String,
         /// The most similar name of those that exist.
@@ -114,10 +108,8 @@ impl Vector {
                 Some((name, rate)) => (name, Some(rate.parse().map_err(VectorError::NoRate)?)),
                 None => (wanted.as_str(), None),
             };
-            let fault = known.iter().find(|fault| fault.name == *name).ok_or_else(|| VectorError::UnknownFault {
-                name: name.to_owned(),
-                nearest: nearest(name, known.iter().map(|fault| fault.name.clone())),
-            })?;
+            let fault = known.iter().find(|fault| fault.name == *name);
+            let fault = fault.ok_or_else(|| unknown("fault", name, known.iter().map(|fault| fault.name.clone())))?;
             if rate.is_some()
                 && let Some(about) = decides_for_all(&fault.variation.setting)
             {
@@ -128,10 +120,7 @@ impl Vector {
         for name in &wish.choose {
             let known = choices();
             let choice = known.iter().find(|choice| choice.name() == *name);
-            vector.add_choice(*choice.ok_or_else(|| VectorError::UnknownChoice {
-                name: name.clone(),
-                nearest: nearest(name, known.iter().map(Choice::name)),
-            })?)?;
+            vector.add_choice(*choice.ok_or_else(|| unknown("choice", name, known.iter().map(Choice::name)))?)?;
         }
         for choice in wish.lawful.map(|seed| lawful(seed, Drawn::Choices)).unwrap_or_default() {
             // A choice that was given by name stays.
@@ -231,10 +220,11 @@ fn contradiction(first: String, second: String, about: &str) -> VectorError {
     VectorError::Contradiction { first, second, about: about.to_owned() }
 }
 
-/// The name that is most similar to one that does not exist, if any is similar enough.
-fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> Option<String> {
-    let scored = names.map(|name| (strsim::jaro_winkler(wanted, &name), name)).filter(|(score, _)| *score > 0.8);
-    scored.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
+/// The error for a name that does not exist, with the most similar one that does, if any is similar enough.
+fn unknown(kind: &'static str, name: &str, names: impl Iterator<Item = String>) -> VectorError {
+    let scored = names.map(|known| (strsim::jaro_winkler(name, &known), known)).filter(|(score, _)| *score > 0.8);
+    let nearest = scored.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, known)| known);
+    VectorError::Unknown { kind, name: name.to_owned(), nearest }
 }
 
 #[cfg(test)]
