@@ -201,7 +201,7 @@ fn doors() -> Vec<Fault> {
                     }
                 }
             })
-            .after_inner(|request, response| {
+            .after(|request, response, _| {
                 if request.headers.contains_key("x-checked-late") {
                     response.refuse(401);
                 }

@@ -285,7 +285,7 @@ fn stored() -> Vec<Fault> {
                 request.headers.insert("x-checked-late", 1.into());
             }
         }))
-        .after_inner(|request, response| {
+        .after(|request, response, _| {
             if request.headers.contains_key("x-checked-late") && response.status == 201 {
                 response.refuse(400);
             }
@@ -297,7 +297,7 @@ fn stored() -> Vec<Fault> {
                 request.headers.insert("x-checked-late", 1.into());
             }
         }))
-        .after_inner(|request, response| {
+        .after(|request, response, _| {
             if request.headers.contains_key("x-checked-late") {
                 response.refuse(401);
             }

@@ -179,11 +179,6 @@ impl Fault {
         self.layer(Layer::default().after(change))
     }
 
-    /// Changes responses; the function sees the requests as the inner layers have changed them.
-    fn after_inner(self, change: impl Fn(&Request, &mut Response) + Send + Sync + 'static) -> Fault {
-        self.layer(Layer::default().after(move |request, response, _| change(request, response)))
-    }
-
     /// Changes responses after all other layers, the limiter among them.
     fn outside(mut self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Fault {
         self.variation.layers.insert(0, Layer::default().after(change));
