@@ -127,19 +127,11 @@ pub(super) const IN_TOUR: usize = FIRST.len();
 pub(super) const LATER: usize = SECOND.len();
 
 /// Sends the requests of the tour without the key. `id` is the id of an animal.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn of_tour(session: &mut Session<'_>, id: i64, scope: &Scope) -> Result<(), Stop> {
     send(session, FIRST, id, scope).await
 }
 
 /// Sends the requests without the key that come after the tour.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, scope: &Scope) -> Result<(), Stop> {
     session.begin("credentials");
     let id = session.known_ids().last().copied().unwrap_or(1);

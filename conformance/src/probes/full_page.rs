@@ -32,10 +32,6 @@ const LISTS: [&str; 13] = [
 pub(super) const COST: Cost = Cost { keyed: ENOUGH + LISTS.len(), keyless: 0, animals: ENOUGH };
 
 /// Creates as many animals as are missing, and lists them.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
     session.begin("full page");
     let mut left = ENOUGH.saturating_sub(known(session));

@@ -124,10 +124,6 @@ pub(super) fn has_room_for_few(session: &Session<'_>) -> bool {
 }
 
 /// Sends the first invalid bodies.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin_aside(NAME);
     for template in &INVALID[..FEW] {
@@ -138,10 +134,6 @@ pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
 }
 
 /// Sends all requests of this probe. Only a run that `waits` for windows anyway waits for reads that may lag.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, waits: bool) -> Result<(), Stop> {
     session.begin(NAME);
     if waits {

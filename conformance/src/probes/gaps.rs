@@ -12,10 +12,6 @@ use animal_store_rules::trace::exchange::Exchange;
 const IN_ALL: usize = 6;
 
 /// Fetches ids in the gaps between creations around refused ones.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     session.step("");
     for id in suspects(&session.trace().exchanges) {

@@ -2,6 +2,9 @@
 //!
 //! A probe reads responses only to decide what to send next: whether a new animal can be read yet, whether a window is
 //! exhausted, whether a simpler request breaks the same rule. Judging the responses is up to the rules.
+//!
+//! A function that sends requests or waits returns [`Stop`](session::Stop) when the run has to end, for example because its budget is
+//! exhausted.
 
 pub(crate) mod cost;
 pub(crate) mod needs;
@@ -74,10 +77,6 @@ pub async fn run(
 
 /// Sends the few requests that remain of a key that is exhausted for longer than the run waits, and one request over its limit. A
 /// limit per day is tested in no other way.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub async fn over_the_limit(session: &mut Session<'_>, profile: Profile) -> Result<(), Stop> {
     let key = session.asking_key();
     let is_admitted = session.last_answer_to(&key).is_some_and(|last| last.status() != Some(429));
@@ -98,10 +97,6 @@ pub async fn over_the_limit(session: &mut Session<'_>, profile: Profile) -> Resu
 const FEW_LEFT: u64 = 10;
 
 /// Sends the requests that need no key, if none of them was sent yet. The run calls this when the key cannot be used.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub async fn without_a_key(session: &mut Session<'_>, options: &Options) -> Result<(), Stop> {
     let is_keyless = |exchange: &Exchange| exchange.request.authorization.is_none();
     if session.trace().exchanges.iter().any(is_keyless) {

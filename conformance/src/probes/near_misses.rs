@@ -100,10 +100,6 @@ const AFTER_A_REFUSAL: &str = "status=sold";
 const LISTS: [&str; 4] = ["limit=-1", "limit=4294967297", "limit=99999999999999999999", AFTER_A_REFUSAL];
 
 /// Sends all near misses; without `creates`, only those that cannot create an animal.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), Stop> {
     session.begin("near misses");
     if creates {
@@ -162,10 +158,6 @@ fn next_id(session: &Session<'_>) -> Option<i64> {
 }
 
 /// Sends only the fetches with identifiers that are nearly those of an animal.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin("near misses");
     let reads: Vec<(Request, String)> = near_ids(session).skip(1).take(OTHER_IDS).collect();

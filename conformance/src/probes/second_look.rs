@@ -17,10 +17,6 @@ const MOST: usize = 8;
 
 /// Repeats lagging reads, each at the replica that it was sent to, because each may lag separately. A list of everything follows, which
 /// shows that a missing animal was not removed.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     let doubtful = rules::premature(session.trace());
     if doubtful.is_empty() {
@@ -36,10 +32,6 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
 }
 
 /// Repeats the reads that broke a rule, where one more read shows whether the failure is intermittent.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
     let undecided = alike::undecided(session.trace());
     if undecided.is_empty() {

@@ -73,10 +73,6 @@ fn walks() -> BoxedStrategy<Vec<Move>> {
 }
 
 /// Walks this many steps.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, steps: usize, creates: bool) -> Result<(), Stop> {
     session.begin("sequence");
     let generator = Generator::start(session.seed(), walks);

@@ -230,10 +230,6 @@ impl<'r> Session<'r> {
     }
 
     /// Sends a request unchanged, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the budget is exhausted.
     pub async fn send(&mut self, request: Request) -> Result<&Exchange, Stop> {
         let sent = self.transmit(vec![request]).await?;
         let answered = self.settled(sent).await?;
@@ -310,10 +306,6 @@ impl<'r> Session<'r> {
     }
 
     /// Waits as the advice says, or stops if the wait is too long.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the wait is too long, or longer than the run may take.
     pub async fn follow(&mut self, advice: Advice, reason: &'static str) -> Result<(), Stop> {
         match advice {
             Advice::Go => Ok(()),
@@ -323,10 +315,6 @@ impl<'r> Session<'r> {
     }
 
     /// Waits for this time, and tells the listener the reason.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the run may not take that long.
     pub async fn wait(&mut self, time: Duration, reason: &'static str) -> Result<(), Stop> {
         if self.wire.elapsed() + time >= self.ledger.budget.time {
             return Err(Stop::Time(self.ledger.budget.time));

@@ -18,10 +18,6 @@ use animal_store_rules::trace::Trace;
 const MAX_SHRINKS: usize = 24;
 
 /// Sends `cases` generated requests; with `only`, just the one with that number; without `creates`, none that could create.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(
     session: &mut Session<'_>,
     cases: usize,

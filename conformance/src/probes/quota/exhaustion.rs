@@ -69,10 +69,6 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
     }
 
     /// Uses up the window, whose limit is met after `most` requests, and exceeds the limit. Returns true if a request was refused.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the budget is exhausted.
     pub(super) async fn run(mut self, most: u64) -> Result<bool, Stop> {
         // A window may end meanwhile, so the count may start over once.
         while self.refused.is_none() && self.sent as u64 <= 2 * most && !self.is_over_admitted() {

@@ -45,10 +45,6 @@ const FILLERS: [&str; 7] = [
 ];
 
 /// Exhausts the key that requests are sent with, if the budget allows.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usize) -> Result<(), Stop> {
     session.begin("quota");
     let key = session.asking_key();

@@ -5,10 +5,6 @@ use crate::http::pacing;
 use crate::probes::session::{Session, Stop};
 
 /// Sends more requests within a minute than two windows admit, or until one is refused.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
     let key = session.asking_key();
     let per_minute = limits(session, |key| key.plan_limits().map(|plan_limits| plan_limits.per_minute));

@@ -35,10 +35,6 @@ const MOMENT: Duration = Duration::from_secs(2);
 
 /// Waits for the end of a window that has been used little, with a request in its middle. Only its Reset can restore anything then.
 /// The run uses the next window, and in this one there is room for a few bodies.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, has_few_bodies: bool) -> Result<(), Stop> {
     let Some(left) = time_left(session) else { return Ok(()) };
     if left + AFTER_RESET + REST_OF_A_RUN >= session.time_left() || !may_exhaust(session) {
@@ -63,10 +59,6 @@ pub(in crate::probes) const ENOUGH_FOR_TWO: Duration = Duration::from_secs(15);
 pub(in crate::probes) const ENOUGH: Duration = AFTER_RESET;
 
 /// Waits for the end of a window if less than this is left of it.
-///
-/// # Errors
-///
-/// [`Stop`] when the run may not take that long.
 pub(in crate::probes) async fn too_short_a_window(session: &mut Session<'_>, enough: Duration) -> Result<(), Stop> {
     match time_left(session).filter(|left| *left < enough && *left + AFTER_RESET < session.time_left()) {
         Some(left) => session.wait(left + AFTER_RESET, "the next window").await,
@@ -76,10 +68,6 @@ pub(in crate::probes) async fn too_short_a_window(session: &mut Session<'_>, eno
 
 /// Pauses between two parts of the tour, in a window that the run waits for in any case: later requests show whether a server
 /// answers alike at all times.
-///
-/// # Errors
-///
-/// [`Stop`] when the run may not take that long.
 pub(in crate::probes) async fn pause(session: &mut Session<'_>) -> Result<(), Stop> {
     let enough = time_to_exhaust(session);
     let left = time_left(session).filter(|left| *left + REST_OF_A_RUN < session.time_left() && may_exhaust(session));
@@ -91,10 +79,6 @@ pub(in crate::probes) async fn pause(session: &mut Session<'_>) -> Result<(), St
 
 /// Sends a fetch and a list later in the window of a second key, before most of it is used. The run does not wait for the end of
 /// that window. A fetch that is refused between two other answers of the window was refused at certain times only.
-///
-/// # Errors
-///
-/// [`Stop`] when the budget is exhausted.
 pub(in crate::probes) async fn later_with_the_second_key(session: &mut Session<'_>) -> Result<(), Stop> {
     if session.other_key().is_none() || !may_exhaust(session) {
         return Ok(());

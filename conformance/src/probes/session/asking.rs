@@ -67,10 +67,6 @@ impl Session<'_> {
 
     /// Sends a request with the key in turn: if the window is exhausted, waits for its reset first, and after a refusal waits as
     /// announced and retries.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the budget is exhausted or the wait would be too long.
     pub async fn ask(&mut self, request: Request) -> Result<&Exchange, Stop> {
         let key = self.asking_key();
         let request = bearing(request, &key);
@@ -105,10 +101,6 @@ impl Session<'_> {
 
     /// Sends requests with the key in turn concurrently; if the window has no room for them, waits for the next one first. Refused
     /// requests are not retried, but the announced time is awaited: other requests would count as repeated.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the budget is exhausted or the wait would be too long.
     pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<Vec<&Exchange>, Stop> {
         let key = self.asking_key();
         // Other traffic on the key may be as frequent as this run, and then several concurrent requests would get 429.
@@ -130,10 +122,6 @@ impl Session<'_> {
     }
 
     /// Waits for the longest of the times that these refusals announce.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the wait is too long, or longer than the run may take.
     pub async fn heed(&mut self, key: &ApiKey, refused: &[Exchange], jitter: f64) -> Result<(), Stop> {
         let advice = refused.iter().map(|refused| pacing::after_refusal(refused, 0, jitter)).max();
         let advice = self.until_a_ban_ends(key, advice.unwrap_or(Advice::Go));
@@ -169,10 +157,6 @@ impl Session<'_> {
     }
 
     /// Waits for the window's reset when it has no room for this many requests.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the wait is too long, or longer than the run may take.
     pub(in crate::probes) async fn make_room(&mut self, key: &ApiKey, requests: usize) -> Result<(), Stop> {
         let Some(last) = self.last_answer_to(key) else { return Ok(()) };
         let (number, is_refused) = (last.number, last.status() == Some(429));

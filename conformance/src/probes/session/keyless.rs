@@ -13,10 +13,6 @@ impl Session<'_> {
     /// Sends a request without a valid key. If callers without a key have an allowance and it is exhausted, waits as announced and
     /// retries; after some such waits, nothing more is sent without a key. Returns the exchange, or none if the allowance remained
     /// exhausted.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the budget is exhausted.
     pub async fn ask_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
         while self.asking.exhausted_allowances < ALLOWANCES {
             let jitter = self.random.f64();

@@ -31,10 +31,6 @@ impl Session<'_> {
 
     /// Waits if the key of one of these requests was refused as often in a row as is allowed. The wait is as long as the last
     /// refusal announces, and from the third refusal on at least a whole minute.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the run may not take that long.
     pub(super) async fn heed_refusals(&mut self, requests: &[Request]) -> Result<(), Stop> {
         for place in 0..self.log.trace.context.keys.len() {
             let key = self.log.trace.context.keys[place].clone();
