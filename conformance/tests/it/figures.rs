@@ -24,7 +24,7 @@ fn caught(matrix: &str) -> BTreeMap<String, usize> {
 fn figures(matrix: &str) -> String {
     let (faults, caught) = (faults(), caught(matrix));
     let mut text = format!(
-        "| servers | how many | outcome |\n|---|---|---|\n\
+        "| servers | number | outcome |\n|---|---|---|\n\
          | saboteurs of the reference | {} | each is caught by every requirement that it targets |\n\
          | lawful choices, one at a time | {} | none is accused, also strictly |\n\n\
          | requirement | level | saboteurs that target it | saboteurs that it catches |\n|---|---|---|---|\n",
