@@ -160,7 +160,7 @@ fn order(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
         _ if rising + falling < 2 => None,
         (_, 0) => Some("oldest first".to_owned()),
         (0, _) => Some("newest first".to_owned()),
-        _ => Some("neither by age nor by its reverse".to_owned()),
+        _ => Some("neither oldest nor newest first".to_owned()),
     }
 }
 
@@ -171,7 +171,7 @@ fn pagination(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let found = listed.filter_map(|(entry, _)| entry.response()).flat_map(|response| {
         hints.iter().filter(|hint| response.header(hint).is_some()).map(|hint| format!("a {hint} header"))
     });
-    Some(distinct(found).unwrap_or_else(|| "no sign of any".to_owned()))
+    Some(distinct(found).unwrap_or_else(|| "none observed".to_owned()))
 }
 
 fn content_type(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
@@ -210,8 +210,8 @@ fn scheme_case(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let entries =
         history.entries.iter().filter(|entry| entry.credential == Credential::Ambiguous && is_of_another_case(entry));
     distinct(entries.filter_map(|entry| match entry.status()? {
-        401 => Some("another case is refused".to_owned()),
-        200..=299 => Some("any case is accepted".to_owned()),
+        401 => Some("only the spelling `Bearer` is accepted".to_owned()),
+        200..=299 => Some("`Bearer` is accepted in any case".to_owned()),
         _ => None,
     }))
 }
@@ -248,8 +248,12 @@ fn window(facts: &Facts<'_>) -> Option<String> {
     let windows = answers(facts).iter().filter_map(|answer| Some((answer.window, answer.ahead()?)));
     distinct(windows.map(|(window, ahead)| {
         let is_day = ahead > Tolerance::LONGEST_MINUTE.seconds();
-        let (unit, length) = if is_day { ("day", Tolerance::DAY) } else { ("minute", Tolerance::MINUTE) };
-        let start = if window.reset % length.seconds() == 0 { "on the clock" } else { "not on the clock" };
+        let (unit, length, full) = if is_day {
+            ("day", Tolerance::DAY, "at midnight UTC")
+        } else {
+            ("minute", Tolerance::MINUTE, "at a full minute")
+        };
+        let start = if window.reset % length.seconds() == 0 { full } else { "at another time" };
         format!("{} per {unit}, beginning {start}", window.limit)
     }))
 }

@@ -137,11 +137,12 @@ async fn accused(variant: &Variant) -> Option<String> {
         return Some(problem);
     }
     let missed = report.requirements.iter().filter(|requirement| requirement.status == Status::NotExercised);
-    let missed: Vec<_> = missed.map(|requirement| (&requirement.id, &requirement.reason)).collect();
+    let missed: Vec<_> = missed.map(|requirement| (&requirement.id, requirement.level, &requirement.reason)).collect();
     let is_too_long = |reason: &String| reason.starts_with("the key is exhausted for another ");
-    let is_by_ban = |(id, reason): &(&String, &Option<String>)| {
+    let is_by_ban = |(id, level, reason): &(&String, Level, &Option<String>)| {
         let names = |text: &str| reason.as_ref().is_some_and(|reason| reason.contains(text));
-        *id == "quota.not-early" && names("as under a ban") || names("no recorded response is of the kind")
+        *id == "quota.not-early" && names("as under a ban")
+            || *level == Level::Inferred && names("no exchange shows whether")
     };
     let is_cut = match &report.ended_early {
         Some(reason) => is_too_long(reason),

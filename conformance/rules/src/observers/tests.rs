@@ -17,7 +17,7 @@ fn created_and_listed(ids: &[i64]) -> TraceBuilder {
 fn the_order_of_a_list_takes_two_pairs_to_be_reported() {
     assert_eq!(seen(created_and_listed(&[1, 2, 3]), order), "oldest first");
     assert_eq!(seen(created_and_listed(&[3, 2, 1]), order), "newest first");
-    assert_eq!(seen(created_and_listed(&[2, 1, 3]), order), "neither by age nor by its reverse");
+    assert_eq!(seen(created_and_listed(&[2, 1, 3]), order), "neither oldest nor newest first");
     assert_eq!(seen(created_and_listed(&[1, 2]), order), "");
 }
 
@@ -53,7 +53,7 @@ fn one_animal_is_counted_in_the_singular() {
 #[test]
 fn pages_are_looked_for_in_lists_that_were_shown() {
     let list = || TraceBuilder::new().list(200, 5, 60);
-    assert_eq!(seen(list(), pagination), "no sign of any");
+    assert_eq!(seen(list(), pagination), "none observed");
     assert_eq!(seen(list().header("link", "</pets?page=2>; rel=next"), pagination), "a link header");
     assert_eq!(seen(TraceBuilder::new().list(400, 5, 60), pagination), "");
 }
@@ -74,8 +74,8 @@ fn the_case_of_the_scheme_is_seen_only_where_nothing_else_is_written_differently
         let builder = asked.change_last(|exchange| exchange.request.authorization = Some(value.to_owned()));
         seen(builder, scheme_case)
     };
-    assert_eq!(answered("bearer sk-Key1", 200), "any case is accepted");
-    assert_eq!(answered("BEARER sk-Key1", 401), "another case is refused");
+    assert_eq!(answered("bearer sk-Key1", 200), "`Bearer` is accepted in any case");
+    assert_eq!(answered("BEARER sk-Key1", 401), "only the spelling `Bearer` is accepted");
     assert_eq!(answered("bearer sk-Key1", 429), "");
     assert_eq!(answered("bearer sk-Key1", 500), "");
     assert_eq!(answered("Bearer  sk-Key1", 401), "");
@@ -84,10 +84,10 @@ fn the_case_of_the_scheme_is_seen_only_where_nothing_else_is_written_differently
 #[test]
 fn a_window_that_ends_later_than_a_minute_can_is_a_day() {
     let reported = |seconds| seen(TraceBuilder::new().window(seconds).list(200, 5, 60), window);
-    assert_eq!(reported(60), "60 per minute, beginning on the clock");
-    assert_eq!(reported(62), "60 per minute, beginning not on the clock");
-    assert_eq!(reported(63), "60 per day, beginning not on the clock");
-    assert_eq!(reported(43_200), "60 per day, beginning on the clock");
+    assert_eq!(reported(60), "60 per minute, beginning at a full minute");
+    assert_eq!(reported(62), "60 per minute, beginning at another time");
+    assert_eq!(reported(63), "60 per day, beginning at another time");
+    assert_eq!(reported(43_200), "60 per day, beginning at midnight UTC");
 }
 
 #[test]

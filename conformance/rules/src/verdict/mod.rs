@@ -231,6 +231,9 @@ impl RequirementVerdict {
     }
 }
 
+/// The reason why a requirement was not exercised, if nothing more specific is known.
+const UNSEEN: &str = "no exchange shows whether the requirement holds; `conform rules ID` shows one that does";
+
 /// The reason why a requirement was not exercised.
 fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld: Option<String>) -> String {
     if !scope.selects(&requirement.id) {
@@ -240,14 +243,7 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
     if let Some(most_specific) = left_out.max_by_key(|part| part.requirements.len()) {
         return most_specific.reason.clone();
     }
-    withheld.unwrap_or_else(|| {
-        let reason = match (requirement.party, requirement.level) {
-            (Party::Client, _) => "no recorded request is of the kind that this requirement is about",
-            (Party::Server, Level::Inferred) => "no recorded response is of the kind that this requirement is about",
-            (Party::Server, _) => "no exchange of this run allows a judgement",
-        };
-        reason.to_owned()
-    })
+    withheld.unwrap_or_else(|| UNSEEN.to_owned())
 }
 
 impl Conclusion {

@@ -57,7 +57,7 @@ fn array(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             Json::Array(items) => items.iter().find(|item| !matches!(item, Json::Object(_))),
             other => Some(other),
         };
-        judgement.require(entry, stranger.is_none(), "an array of animals, bare", || match json {
+        judgement.require(entry, stranger.is_none(), "a JSON array, without a wrapper object", || match json {
             Json::Array(_) => sentence!("{} in the array", stranger.map_or("nothing", Json::kind)),
             Json::Object(members) if members.is_empty() => "an empty object".into(),
             Json::Object(members) => {
