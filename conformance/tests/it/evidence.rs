@@ -78,7 +78,7 @@ fn plain(report: &Report, detail: Detail) -> String {
 #[test]
 fn a_likely_cause_is_in_every_format_that_has_room_for_sentences() {
     let report = report();
-    let sentence = "refuses invalid bodies with 422 throughout, where 400 is due";
+    let sentence = "the server refuses invalid bodies with 422 instead of 400";
     let [cause] = report.causes.as_slice() else { panic!("{:?}", report.causes) };
     assert_eq!(cause.sentence, sentence);
     assert_eq!(cause.requirements, ["create.name-required", "create.category-required"]);

@@ -66,7 +66,7 @@ fn evidence<'r>(report: &'r Report, id: &str) -> &'r [Evidence] {
     &requirement.evidence
 }
 
-/// How the findings of a requirement are attributed.
+/// Returns the attribution of each finding of a requirement, in words.
 fn attributed<'r>(report: &'r Report, id: &str) -> Vec<&'r str> {
     let sentence = |evidence: &'r Evidence| evidence.attribution.as_ref().map_or("", |found| found.sentence());
     evidence(report, id).iter().map(sentence).collect()
@@ -144,7 +144,7 @@ async fn replicas_that_count_for_themselves_are_caught_and_named_as_such() {
         for id in ["quota.not-exceeded", "headers.remaining-never-rises"] {
             let attributed = attributed(&report, id);
             assert!(
-                attributed.iter().all(|at| *at == "only across replicas: each of them counts for itself"),
+                attributed.iter().all(|at| *at == "only across replicas: each replica counts requests separately"),
                 "{attributed:?}"
             );
         }
@@ -164,7 +164,7 @@ async fn one_replica_that_counts_or_stores_by_itself_is_named() {
     let apart = Nature { counts_apart: true, ..small() };
     let report = report_on(&[small(), small(), apart]).await;
     let third = &report.replicas[2];
-    let expected = format!("only across replicas: {} counts for itself", third.base_url);
+    let expected = format!("only across replicas: {} counts requests separately", third.base_url);
     for id in ["quota.not-exceeded", "headers.remaining-never-rises"] {
         assert!(attributed(&report, id).iter().all(|at| *at == expected), "{:?}", attributed(&report, id));
     }
@@ -172,7 +172,8 @@ async fn one_replica_that_counts_or_stores_by_itself_is_named() {
     let apart = Nature { stores_apart: true, ids_after: 1_000_000, ..small() };
     let report = report_on(&[small(), small(), apart]).await;
     let third = &report.replicas[2];
-    let expected = format!("only between {} and the others: none of them shows it by itself", third.base_url);
+    let expected =
+        format!("only between {} and the other replicas: no replica shows this failure alone", third.base_url);
     assert!(attributed(&report, "get.success").iter().all(|at| *at == expected), "{:?}", broken(&report));
     assert!(report.causes[0].sentence.contains(&format!("{} shows nothing", third.base_url)), "{:?}", report.causes);
 }
@@ -197,7 +198,7 @@ async fn a_catalogue_for_each_replica_is_caught_whatever_its_ids_are() {
             if is_broken || ids_after > 0 {
                 let attributed = attributed(&report, id);
                 assert!(
-                    attributed.iter().all(|at| *at == "only across replicas: none of them shows it by itself"),
+                    attributed.iter().all(|at| *at == "only across replicas: no replica shows this failure alone"),
                     "{attributed:?}"
                 );
             }

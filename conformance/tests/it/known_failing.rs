@@ -55,7 +55,7 @@ async fn a_run_that_only_improved_is_green_with_a_hint_and_one_whose_entry_has_e
     let output = judged("expired.toml", &expired, &[]).await;
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.contains("known to fail (ticket 4711), which expired after 2020-12-31"), "{shown}");
+    assert!(shown.contains("known to fail (ticket 4711), but the entry expired after 2020-12-31"), "{shown}");
     assert!(shown.contains("expected  at most 20 animals"), "{shown}");
 }
 
@@ -81,7 +81,7 @@ async fn pruning_removes_what_holds_and_the_next_run_conforms() {
 
     let output = judged("pruned.toml", &left, &["--prune-known-failing"]).await;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("stays as it is: no entry holds"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("is unchanged: none of its requirements holds"), "{}", text(&output.stderr));
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), left);
 }
 
@@ -91,7 +91,7 @@ async fn nothing_is_pruned_after_a_run_that_was_cut_short_nor_what_has_only_expi
     let holds = KNOWN.replace("limit-default", "array");
     let output = judged("unpruned.toml", &holds, &["--prune-known-failing", "--max-requests", "2"]).await;
     let said = text(&output.stderr);
-    assert!(said.contains("stays as it is: the run did not send everything"), "{said}");
+    assert!(said.contains("is unchanged: the run did not send everything"), "{said}");
     assert_eq!(std::fs::read_to_string(&path).expect("a file"), holds);
 
     let expired = format!("{KNOWN}expires = \"2020-12-31\"\n");
@@ -109,7 +109,7 @@ async fn a_list_that_cannot_be_read_is_wrong_usage_with_its_place() {
     for (name, list, hint) in [
         ("unknown.toml", KNOWN.replace("default", "defualt"), "line 2, column 6: no requirement is called"),
         ("near.toml", KNOWN.replace("default", "defualt"), "did you mean list.limit-default?"),
-        ("open.toml", KNOWN.replace("limit-default", "order"), "it cannot fail"),
+        ("open.toml", KNOWN.replace("limit-default", "order"), "which cannot fail"),
         ("broken.toml", KNOWN.replace("]]", "]"), "line 1, column"),
     ] {
         let output = judged(name, &list, &[]).await;

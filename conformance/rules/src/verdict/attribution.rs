@@ -50,21 +50,21 @@ impl Attribution {
         };
         match self {
             Attribution::Only { replicas, broken, requests, others } => format!(
-                "only at {}, in {broken} of {requests} requests; the others answered {others} such requests without it",
+                "only at {}, in {broken} of {requests} requests; the other replicas answered {others} similar requests without this failure",
                 named(replicas)
             ),
             Attribution::Across { replicas, counts_apart: true } if replicas.is_empty() => {
-                "only across replicas: each of them counts for itself".to_owned()
+                "only across replicas: each replica counts requests separately".to_owned()
             }
             Attribution::Across { replicas, counts_apart: true } => {
-                let count = if replicas.len() == 1 { "counts for itself" } else { "count for themselves" };
-                format!("only across replicas: {} {count}", named(replicas))
+                let count = if replicas.len() == 1 { "counts" } else { "count" };
+                format!("only across replicas: {} {count} requests separately", named(replicas))
             }
             Attribution::Across { replicas, counts_apart: false } if replicas.is_empty() => {
-                "only across replicas: none of them shows it by itself".to_owned()
+                "only across replicas: no replica shows this failure alone".to_owned()
             }
             Attribution::Across { replicas, counts_apart: false } => {
-                format!("only between {} and the others: none of them shows it by itself", named(replicas))
+                format!("only between {} and the other replicas: no replica shows this failure alone", named(replicas))
             }
         }
     }
@@ -244,7 +244,7 @@ mod tests {
     use crate::trace_builder::TraceBuilder;
     use crate::verdict::conclude;
 
-    /// How the findings of a requirement are attributed.
+    /// Returns the attribution of each finding of a requirement, in words.
     fn attributed(builder: TraceBuilder, id: &str) -> Vec<String> {
         let trace = builder.trace();
         let history = History::new(&trace);
@@ -267,8 +267,7 @@ mod tests {
     #[test]
     fn what_one_replica_shows_by_itself_is_attributed_to_it() {
         let one = lists(3, &[(0, 200), (1, 200), (2, 500), (0, 200), (2, 500), (1, 200), (2, 200)]);
-        let expected =
-            "only at http://127.0.0.1:3/v1, in 2 of 3 requests; the others answered 4 such requests without it";
+        let expected = "only at http://127.0.0.1:3/v1, in 2 of 3 requests; the other replicas answered 4 similar requests without this failure";
         assert_eq!(attributed(one, "list.success"), [expected]);
         assert_eq!(attributed(lists(2, &[(0, 500), (1, 500)]), "list.success"), [""], "all show it");
         assert_eq!(attributed(lists(2, &[(0, 500)]), "list.success"), [""], "the other one was not asked");
@@ -281,12 +280,12 @@ mod tests {
         });
         let own = attributed(own, "quota.every-operation");
         assert!(
-            own.iter().all(|sentence| sentence == "only across replicas: each of them counts for itself"),
+            own.iter().all(|sentence| sentence == "only across replicas: each replica counts requests separately"),
             "{own:?}"
         );
         let stores = TraceBuilder::new().fleet(2).create(7).replica(0).create(8).replica(1).wait(6);
         let stores = stores.get(7, None).replica(1).get(8, None).replica(0);
-        let expected = "only across replicas: none of them shows it by itself";
+        let expected = "only across replicas: no replica shows this failure alone";
         assert_eq!(attributed(stores, "get.success"), [expected]);
     }
 
@@ -296,11 +295,10 @@ mod tests {
             || TraceBuilder::new().fleet(3).create(7).replica(0).create(8).replica(1).create(9).replica(2).wait(6);
         let sound = || created().get(7, Some("sold")).replica(1).get(8, Some("sold")).replica(0);
         let blind = sound().get(7, None).replica(2).get(8, None).replica(2);
-        let expected =
-            "only at http://127.0.0.1:3/v1, in 2 of 2 requests; the others answered 2 such requests without it";
+        let expected = "only at http://127.0.0.1:3/v1, in 2 of 2 requests; the other replicas answered 2 similar requests without this failure";
         assert_eq!(attributed(blind, "get.success"), [expected]);
         let apart = sound().get(7, None).replica(2).get(9, None).replica(0).get(9, None).replica(1);
-        let expected = "only between http://127.0.0.1:3/v1 and the others: none of them shows it by itself";
+        let expected = "only between http://127.0.0.1:3/v1 and the other replicas: no replica shows this failure alone";
         assert_eq!(attributed(apart, "get.success"), [expected]);
     }
 
@@ -313,7 +311,7 @@ mod tests {
                 builder.list(200, left, 60).replica(replica)
             })
         };
-        let expected = "only between http://127.0.0.1:3/v1 and the others: none of them shows it by itself";
+        let expected = "only between http://127.0.0.1:3/v1 and the other replicas: no replica shows this failure alone";
         let many = attributed(answers(24), "headers.remaining-never-rises");
         assert!(many.iter().all(|sentence| sentence == expected), "{many:?}");
         let few = attributed(answers(12), "headers.remaining-never-rises");

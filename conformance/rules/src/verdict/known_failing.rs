@@ -79,16 +79,20 @@ impl KnownFailing {
         for typed in file.known_failing {
             let (at, id) = (typed.id.span(), of_catalogue(text, typed.id)?);
             if entries.iter().any(|entry| entry.id == id) {
-                return Err(TomlError::at(text, at, format!("{id} is listed twice")));
+                return Err(TomlError::at(text, at, format!("{id} is listed twice: remove one of the entries")));
             }
             let (at, reason) = (typed.reason.span(), typed.reason.into_inner());
             if reason.trim().is_empty() {
-                return Err(TomlError::at(text, at, "say why it is known to fail"));
+                return Err(TomlError::at(text, at, "the reason is empty: say why the requirement fails"));
             }
             let expires = match typed.expires {
                 None => None,
                 Some(typed) => Some(typed.get_ref().parse().map_err(|_| {
-                    TomlError::at(text, typed.span(), format!("`{}` is not a date such as 2026-12-31", typed.get_ref()))
+                    TomlError::at(
+                        text,
+                        typed.span(),
+                        format!("`{}` is not a date: write YYYY-MM-DD, such as 2026-12-31", typed.get_ref()),
+                    )
                 })?),
             };
             if typed.flaky && expires.is_none() {
@@ -115,9 +119,9 @@ impl KnownFailing {
             let fails_always = verdict.judged > 1 && verdict.failures.len() >= verdict.judged;
             let reason = if let Some(last) = entry.expires.filter(|last| *last < today) {
                 verdict.status = Status::StaleKnownFailing;
-                format!("known to fail ({}), which expired after {last}", entry.reason)
+                format!("known to fail ({}), but the entry expired after {last}", entry.reason)
             } else if entry.flaky && fails_always {
-                format!("known to fail at times ({}), but it failed each of {} times", entry.reason, verdict.judged)
+                format!("known to fail at times ({}), but it failed all {} times", entry.reason, verdict.judged)
             } else {
                 verdict.status = Status::KnownFailing;
                 hiding.push(entry);
@@ -147,7 +151,7 @@ fn of_catalogue(text: &str, id: Spanned<String>) -> Result<String, TomlError> {
     let (at, id) = (id.span(), id.into_inner());
     match catalogue().get(&id) {
         Some(requirement) if requirement.level == Level::Open => {
-            Err(TomlError::at(text, at, format!("{id} is open: it cannot fail")))
+            Err(TomlError::at(text, at, format!("{id} is an open requirement, which cannot fail: remove it")))
         }
         Some(_) => Ok(id),
         None => {
@@ -283,9 +287,9 @@ mod tests {
         for (text, place, problem) in [
             (entry("list.aray", ""), (2, 6), "did you mean list.array?"),
             (entry("list", ""), (2, 6), "no requirement is called list"),
-            (entry("list.order", ""), (2, 6), "list.order is open: it cannot fail"),
+            (entry("list.order", ""), (2, 6), "list.order is an open requirement, which cannot fail"),
             (entry("list.array", "") + &entry("list.array", ""), (6, 6), "list.array is listed twice"),
-            (entry("list.array", "soon"), (4, 11), "`soon` is not a date such as 2026-12-31"),
+            (entry("list.array", "soon"), (4, 11), "`soon` is not a date: write YYYY-MM-DD, such as 2026-12-31"),
             (entry("list.array", "").replace("a ticket", " "), (3, 10), "say why"),
             (entry("list.array", "").replace("reason", "because"), (3, 1), "unknown field `because`"),
             ("# ë\n[[known-failing]\n".to_owned(), (2, 17), ""),

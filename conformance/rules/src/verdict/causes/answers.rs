@@ -28,7 +28,7 @@ pub(super) fn always_failing(broken: &Broken<'_, '_>) -> Option<Cause> {
     let keyed: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| entry.key().is_some()).collect();
     let status = common_status(&keyed).filter(|status| (500..=599).contains(status))?;
     let has_status = |entry: &Entry<'_>| entry.status() == Some(status);
-    let whose = if broken.entries().iter().all(has_status) { "every answer" } else { "every answer to the key" };
+    let whose = if broken.entries().iter().all(has_status) { "every response" } else { "every response to the key" };
     let question = if (502..=504).contains(&status) { ": is the backend up?" } else { "" };
     let all = broken.explained_by(&[""], has_status);
     Cause::shown_by("every-answer-fails", format!("{whose} was {status}{question}"), all, keyed)
@@ -55,7 +55,7 @@ pub(super) fn another_refusal(broken: &Broken<'_, '_>) -> Option<Cause> {
     let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(is_refused).collect();
     let status = common_status(&refused).filter(|status| *status != 400)?;
     let explained = broken.explained_by(&["create."], |entry| is_refused(&entry) && entry.status() == Some(status));
-    let sentence = format!("refuses invalid bodies with {status} throughout, where 400 is due");
+    let sentence = format!("the server refuses invalid bodies with {status} instead of 400");
     Cause::shown_by("another-status-for-invalid-bodies", sentence, explained, refused)
 }
 
@@ -67,7 +67,7 @@ pub(super) fn limited_with_another_status(broken: &Broken<'_, '_>) -> Option<Cau
     let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(is_refused).collect();
     let status = common_status(&refused).filter(|status| *status != 429)?;
     let explained = broken.explained_by(&[""], |entry| is_spent(entry) && entry.status() == Some(status));
-    let sentence = format!("answers {status} throughout where nothing remains and 429 is due");
+    let sentence = format!("the server answers {status} instead of 429 when no requests remain");
     Cause::shown_by("another-status-for-429", sentence, explained, refused)
 }
 
@@ -84,8 +84,8 @@ pub(super) fn secondary_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| is_refused(entry)).collect();
     let explained = broken.explained_by(&[""], is_refused);
     let sentence = format!(
-        "answers 403 with Retry-After {} although requests remain: a second limit in front of the service? Over a limit, the \
-         specification knows 429 only",
+        "the server answered 403 with Retry-After {} although requests remained: is there a second limit in front of the \
+         service? Over a limit, the specification requires 429",
         counted(refused.len(), "once", "times")
     );
     Cause::shown_by("secondary-limit", sentence, explained, refused)
@@ -106,7 +106,7 @@ pub(super) fn dropped_over_the_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     let numbers: BTreeSet<usize> = dropped.iter().map(|entry| entry.exchange.number).collect();
     let explained = broken.explained_by(&[""], |entry| numbers.contains(&entry.exchange.number));
     let sentence = format!(
-        "{} without a response once nothing remained, where 429 is due: does the server drop connections over the limit?",
+        "{} without a response instead of 429 when no requests remained: does the server drop connections over the limit?",
         counted(dropped.len(), "a connection ended", "connections ended")
     );
     Cause::shown_by("dropped-over-the-limit", sentence, explained, dropped)
@@ -129,16 +129,22 @@ pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let statuses: BTreeSet<u16> = bare.iter().filter_map(|entry| entry.status()).collect();
     let operations: BTreeSet<&str> = bare.iter().map(|entry| entry.operation.name()).collect();
     let sentence = if bare.len() == answers.len() {
-        "no answer has rate-limit headers: is there a limiter?".to_owned()
+        "no response has rate-limit headers: is there a limiter?".to_owned()
     } else if are_bare(&|entry| entry.credential.is_invalid()) {
-        "no answer to a request without a valid key has rate-limit headers: does the limiter run after authentication?"
+        "no response to a request without a valid key has rate-limit headers: does the limiter run after authentication?"
             .to_owned()
     } else if are_bare(&|entry| entry.status().is_some_and(|status| statuses.contains(&status))) {
         let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
-        format!("no answer with {} has rate-limit headers: are these answers made elsewhere?", statuses.join(" or "))
+        format!(
+            "no response with {} has rate-limit headers: does another component send these responses?",
+            statuses.join(" or ")
+        )
     } else if are_bare(&|entry| operations.contains(entry.operation.name())) {
         let operations: Vec<&str> = operations.into_iter().collect();
-        format!("no answer on {} has rate-limit headers: does the limiter leave it out?", operations.join(" or "))
+        format!(
+            "no response to {} has rate-limit headers: does the limiter skip this operation?",
+            operations.join(" or ")
+        )
     } else {
         return None;
     };
@@ -157,11 +163,11 @@ mod tests {
             statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 9, 60))
         };
         let causes = shown(failing(&[502, 502, 502]));
-        assert_eq!(causes[0].0, "every answer was 502: is the backend up?");
+        assert_eq!(causes[0].0, "every response was 502: is the backend up?");
         assert!(causes.len() == 1 && causes[0].1.contains(&"list.success"), "{causes:?}");
-        assert_eq!(shown(failing(&[500, 500, 500]))[0].0, "every answer was 500");
+        assert_eq!(shown(failing(&[500, 500, 500]))[0].0, "every response was 500");
         let guarded = failing(&[503, 503, 503]).key("sk-Unknown").list(401, 9, 60);
-        assert_eq!(shown(guarded)[0].0, "every answer to the key was 503: is the backend up?");
+        assert_eq!(shown(guarded)[0].0, "every response to the key was 503: is the backend up?");
         for few in [&[502, 200, 502, 502][..], &[502, 502]] {
             assert!(!ids(failing(few)).contains(&"every-answer-fails"), "{few:?}");
         }
@@ -218,7 +224,7 @@ mod tests {
     #[test]
     fn one_other_status_for_every_invalid_body_is_one_cause() {
         let causes = shown(refusals(&[422, 422, 422]));
-        assert_eq!(causes[0].0, "refuses invalid bodies with 422 throughout, where 400 is due");
+        assert_eq!(causes[0].0, "the server refuses invalid bodies with 422 instead of 400");
         assert_eq!(causes[0].1, ["create.name-required", "create.category-required", "create.body-required"]);
         for statuses in [&[422, 422, 400][..], &[422, 409, 422], &[422, 422]] {
             assert!(!ids(refusals(statuses)).contains(&"another-status-for-invalid-bodies"), "{statuses:?}");
@@ -240,7 +246,7 @@ mod tests {
             statuses.iter().fold(TraceBuilder::new().list(200, 0, 60), |builder, status| builder.list(*status, 0, 60))
         };
         let causes = shown(spent(&[503, 503, 503]));
-        assert_eq!(causes[0].0, "answers 503 throughout where nothing remains and 429 is due");
+        assert_eq!(causes[0].0, "the server answers 503 instead of 429 when no requests remain");
         assert_eq!(causes[0].1, ["list.success", "quota.enforced"]);
         for statuses in [&[429, 429, 429][..], &[503, 429, 503], &[503, 500, 503], &[503, 503]] {
             assert!(!ids(spent(statuses)).contains(&"another-status-for-429"), "{statuses:?}");
@@ -262,17 +268,17 @@ mod tests {
         let listed = || TraceBuilder::new().list(200, 9, 60);
         assert_eq!(
             sentence(bare(TraceBuilder::new())),
-            Some(("no answer has rate-limit headers: is there a limiter?".to_owned(), 3))
+            Some(("no response has rate-limit headers: is there a limiter?".to_owned(), 3))
         );
         let keyless = sentence(bare(listed().key("sk-Unknown")));
         assert!(keyless.is_some_and(|(text, _)| text.contains("after authentication")));
         let by_status = sentence(bare(listed().key("sk-Unknown").list(404, 9, 60)));
-        assert!(by_status.is_some_and(|(text, _)| text.starts_with("no answer with 401 has")));
+        assert!(by_status.is_some_and(|(text, _)| text.starts_with("no response with 401 has")));
         assert_eq!(sentence(bare(listed()).list(401, 9, 60)), None, "some have them");
         assert_eq!(sentence(bare_lists(2, TraceBuilder::new())), None, "too few");
         let elsewhere = Request::new("GET", "/conform-no-such-path");
         let beside = sentence(bare(TraceBuilder::new()).ask(elsewhere, 404, String::new()).with_rate_limit(9, 60));
-        assert!(beside.is_some_and(|(text, _)| text.starts_with("no answer has")), "another path is no matter");
+        assert!(beside.is_some_and(|(text, _)| text.starts_with("no response has")), "another path is no matter");
         let unreadable = |limit: &str, remaining: &str| {
             let other = bare(listed()).list(200, 9, 60).without_rate_limit().header("x-ratelimit-limit", limit);
             sentence(other.header("x-ratelimit-remaining", remaining).header("x-ratelimit-reset", "1780315260"))

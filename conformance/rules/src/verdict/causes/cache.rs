@@ -19,8 +19,10 @@ pub(super) fn repeats_answers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken
         .explained(&["auth.", "get.", "headers.", "list.", "quota."], |failure| failure.exchanges.iter().any(is_stale));
     let [first, copy] = *copies.first()?;
-    let sentence =
-        format!("the same {} twice: a cache?", if remaining(copy).is_some() { "Remaining and Date" } else { "Date" });
+    let sentence = format!(
+        "two responses have the same {} and body: does a cache answer requests?",
+        if remaining(copy).is_some() { "Remaining, Date" } else { "Date" }
+    );
     Cause::shown_by("cache", sentence, explained, [first, copy])
 }
 
@@ -66,13 +68,19 @@ mod tests {
         let falling = (0..12).fold(falling, |builder, at| orders(builder, 58 - at));
         let cached = falling.list(200, 59, 60);
         let explained = vec!["headers.remaining-never-rises"];
-        assert_eq!(shown(cached), [("the same Remaining and Date twice: a cache?".to_owned(), explained)]);
+        assert_eq!(
+            shown(cached),
+            [(
+                "two responses have the same Remaining, Date and body: does a cache answer requests?".to_owned(),
+                explained
+            )]
+        );
     }
 
     #[test]
     fn an_answer_to_the_key_that_comes_without_one_is_a_copy() {
         let causes = shown(TraceBuilder::new().list(200, 9, 60).key("sk-Unknown").list(200, 9, 60));
-        assert!(causes[0].0.ends_with("a cache?") && causes[0].1.contains(&"auth.invalid-key"), "{causes:?}");
+        assert!(causes[0].0.contains("a cache") && causes[0].1.contains(&"auth.invalid-key"), "{causes:?}");
     }
 
     #[test]

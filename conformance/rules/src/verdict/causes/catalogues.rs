@@ -23,9 +23,9 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
     let addresses: Vec<&str> = broken.facts.history.context.addresses().collect();
     let sentence = match apart[..] {
         [] => return None,
-        _ if apart.len() == addresses.len() => "each replica shows only what was created at it".to_owned(),
-        [one] => format!("the replica {} shows nothing that was created at another one", addresses[one]),
-        _ => format!("{} replicas show nothing that was created at another one", apart.len()),
+        _ if apart.len() == addresses.len() => "each replica shows only animals that were created at it".to_owned(),
+        [one] => format!("the replica {} shows no animal that was created at another replica", addresses[one]),
+        _ => format!("{} replicas show no animal that was created at another replica", apart.len()),
     };
     broken.between_replicas("catalogue-per-replica", sentence, &BROKEN_BY_IT)
 }
@@ -44,7 +44,8 @@ pub(super) fn rounded_ids(broken: &Broken<'_, '_>) -> Option<Cause> {
     let showing: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| shown(entry).is_some()).collect();
     let (rounded, exact) = shown(showing.first()?)?;
     let explained = broken.explained_by(&["get.", "list.", "pet."], |entry| shown(entry).is_some());
-    let sentence = format!("shows the id {rounded} where {exact} was created: do ids pass through a 64-bit float?");
+    let sentence =
+        format!("the server shows the id {rounded} for the animal {exact}: do ids pass through a 64-bit float?");
     Cause::shown_by("rounded-ids", sentence, explained, showing)
 }
 
@@ -75,7 +76,7 @@ pub(super) fn broken_by_a_creation(broken: &Broken<'_, '_>) -> Option<Cause> {
     let numbers: Vec<usize> = since.iter().map(|entry| entry.exchange.number).collect();
     let explained = broken.explained_by(&["list.", "service."], |entry| numbers.contains(&entry.exchange.number));
     let sentence = format!(
-        "every list since {} failed, and none before it: does what it created break lists?",
+        "every list after {} failed, and no list before it: does the created animal break lists?",
         described(creation)
     );
     Cause::shown_by(
@@ -128,7 +129,7 @@ mod tests {
         assert!(!broken(&[200], &[500, 500, 200, 500]), "one list works again");
         assert!(!broken(&[500], &[500; 3]), "lists failed before");
         let causes = shown(lists(lists(TraceBuilder::new(), &[200]).create(7), &[500; 3]));
-        assert!(causes.iter().any(|(sentence, _)| sentence.contains("since POST #2 ({\"categoryId\":1")), "{causes:?}");
+        assert!(causes.iter().any(|(sentence, _)| sentence.contains("after POST #2 ({\"categoryId\":1")), "{causes:?}");
     }
 
     #[test]
@@ -136,12 +137,12 @@ mod tests {
         let created =
             || TraceBuilder::new().fleet(2).create(7).replica(0).create(8).replica(1).wait(6).get(7, None).replica(1);
         let causes = shown(created().get(8, None).replica(0));
-        let is_each = |sentence: &str| sentence == "each replica shows only what was created at it";
+        let is_each = |sentence: &str| sentence == "each replica shows only animals that were created at it";
         let each = causes.iter().find(|(sentence, _)| is_each(sentence)).expect("a cause");
         assert!(each.1.contains(&"get.success"), "{causes:?}");
         let causes = shown(created().get(8, Some("sold")).replica(0));
         let is_second = |sentence: &str| {
-            sentence == "the replica http://127.0.0.1:2/v1 shows nothing that was created at another one"
+            sentence == "the replica http://127.0.0.1:2/v1 shows no animal that was created at another replica"
         };
         assert!(causes.iter().any(|(sentence, _)| is_second(sentence)), "{causes:?}");
         let alone = shown(TraceBuilder::new().create(7).wait(6).get(7, None));

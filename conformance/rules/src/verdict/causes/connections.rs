@@ -33,8 +33,8 @@ pub(super) fn unread_body(broken: &Broken<'_, '_>) -> Option<Cause> {
     }
     let numbers: BTreeSet<usize> = spoilt.iter().map(|entry| entry.exchange.number).collect();
     let explained = broken.explained_by(&[""], |entry| numbers.contains(&entry.exchange.number));
-    let sentence = "a request is refused as if it were malformed where the one before it on the same connection had a body: is that \
-                    body left unread?";
+    let sentence = "after a request with a body, the next request on the same connection is refused as malformed: does the server \
+                    leave the body unread?";
     Cause::shown_by("unread-body", sentence, explained, spoilt)
 }
 
@@ -63,7 +63,8 @@ mod tests {
     fn a_body_that_is_left_on_the_connection_is_named() {
         let fetch = || Request::new("GET", "/pets/9223372036854775807");
         let explained = |builder: TraceBuilder| {
-            let causes = shown(builder).into_iter().filter(|(sentence, _)| sentence.ends_with("left unread?"));
+            let causes =
+                shown(builder).into_iter().filter(|(sentence, _)| sentence.ends_with("leave the body unread?"));
             causes.flat_map(|(_, requirements)| requirements).collect::<Vec<_>>()
         };
         let named = explained(refused_after_a_body(fetch().kept()));

@@ -51,11 +51,11 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
             .find(|(.., of)| !disorder.is_empty() && is_counted_each(key, &answers, *of))
         {
             Some((each, counted, _)) => {
-                format!("Remaining interleaves several falling series, one for each {each}: one counter per {counted}?")
+                format!("Remaining falls in several separate series, one for each {each}: does each {counted} have its own counter?")
             }
             None => {
                 let count = series(&answers).filter(|_| disorder.len() >= SEVERAL && is_by_chance(&disorder))?;
-                format!("Remaining interleaves {count} falling series: one counter per process?")
+                format!("Remaining falls in {count} separate series: does each process have its own counter?")
             }
         };
         let shown = disorder.iter().take(2).flatten().map(|answer| answer.entry);
@@ -74,7 +74,7 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
         [one] => format!("the replica {}", addresses[one]),
         _ => format!("each of {} replicas", apart.len()),
     };
-    let sentence = format!("{subject} counts the requests of a key for itself, and admits the whole limit");
+    let sentence = format!("{subject} counts the requests of a key separately, and admits the whole limit");
     broken.between_replicas("counter-per-replica", sentence, &BROKEN_BY_IT)
 }
 
@@ -157,17 +157,17 @@ mod tests {
     #[test]
     fn series_that_interleave_are_counters_of_processes() {
         let causes = shown(lists(&[59, 58, 59, 57, 58, 57, 56, 56, 55, 55]));
-        assert_eq!(causes[0].0, "Remaining interleaves 2 falling series: one counter per process?");
+        assert_eq!(causes[0].0, "Remaining falls in 2 separate series: does each process have its own counter?");
         assert!(causes[0].1.contains(&"headers.remaining-never-rises"), "{causes:?}");
         let three = shown(lists(&[59, 49, 39, 58, 48, 38, 57, 47, 37, 56, 46, 36]));
-        assert_eq!(three[0].0, "Remaining interleaves 3 falling series: one counter per process?");
+        assert_eq!(three[0].0, "Remaining falls in 3 separate series: does each process have its own counter?");
     }
 
     #[test]
     fn a_series_for_each_operation_is_a_counter_per_route() {
         let routes = (0..4).fold(TraceBuilder::new(), |builder, at| orders(builder.list(200, 40 - at, 60), 59 - at));
         let causes = shown(routes);
-        assert!(causes[0].0.ends_with("one counter per route?"), "{causes:?}");
+        assert!(causes[0].0.ends_with("does each route have its own counter?"), "{causes:?}");
     }
 
     #[test]
@@ -176,14 +176,14 @@ mod tests {
             let created = builder.list(200, 40 - 2 * at, 60).create(at as i64).with_rate_limit(59 - at, 60);
             orders(created, 39 - 2 * at)
         });
-        assert!(shown(methods)[0].0.ends_with("one counter per method?"));
+        assert!(shown(methods)[0].0.ends_with("does each method have its own counter?"));
         let list_of = |builder: TraceBuilder, status: &str, remaining| {
             let request = Request::new("GET", "/pets").query(format!("status={status}"));
             builder.ask(request, 200, "[]".to_owned()).with_rate_limit(remaining, 60)
         };
         let urls = (0..4)
             .fold(TraceBuilder::new(), |builder, at| list_of(list_of(builder, "sold", 40 - at), "pending", 59 - at));
-        assert!(shown(urls)[0].0.ends_with("one counter per URL?"));
+        assert!(shown(urls)[0].0.ends_with("does each URL have its own counter?"));
     }
 
     #[test]

@@ -11,7 +11,8 @@ pub(super) fn second(broken: &Broken<'_, '_>) -> Option<Cause> {
     let doubled: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| is_doubled(entry)).collect();
     if !doubled.is_empty() {
         let sentence =
-            "X-RateLimit-* headers are there twice: a second limiter, such as a gateway's, adds its own".to_owned();
+            "responses have the X-RateLimit-* headers twice: does a second limiter, such as a gateway, add its own?"
+                .to_owned();
         let explained = broken.explained_by(&["headers.", "quota."], is_doubled);
         return Cause::shown_by("second-limiter", sentence, explained, doubled);
     }
@@ -27,7 +28,7 @@ pub(super) fn second(broken: &Broken<'_, '_>) -> Option<Cause> {
         }
         let usual: Vec<String> = admitted.iter().map(u64::to_string).collect();
         let sentence = format!(
-            "429 reports a Limit of {only}, every other response {}: does a second limiter in front of the service refuse?",
+            "each 429 reports Limit {only}, and every other response Limit {}: does a second limiter in front of the service send the 429?",
             usual.join(" or ")
         );
         let is_refusal = |entry: &Entry<'_>| entry.is_limited() && entry.key() == Some(key.index());
@@ -56,7 +57,7 @@ mod tests {
             |limit| lists().list(429, 0, limit).plan(crate::catalogue::plan::PLANS.first().map(|plan| plan.1));
         let named = shown(refused(100)).into_iter().find(|(sentence, _)| sentence.contains("second limiter"));
         let (sentence, explained) = named.expect("a cause");
-        assert!(sentence.starts_with("429 reports a Limit of 100, every other response 60"), "{sentence}");
+        assert!(sentence.starts_with("each 429 reports Limit 100, and every other response Limit 60:"), "{sentence}");
         assert!(explained.contains(&"headers.limit-figure"), "{explained:?}");
         assert!(!ids(refused(60)).contains(&"second-limiter"));
     }

@@ -42,7 +42,7 @@ pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
         }
         let (count, unit) = if seconds >= 1.0 { (1.0, seconds) } else { (1.0 / seconds, 1.0) };
         let sentence = format!(
-            "Remaining rises by {count:.0} every {}: a token bucket? A window has an end, at which everything is restored at once",
+            "Remaining rises by {count:.0} every {}: is the limit a token bucket? A window restores all requests at once, at its end",
             if unit < 1.5 { "second".to_owned() } else { format!("{unit:.0} seconds") }
         );
         let shown = restoring.iter().map(|answer| answer.entry);

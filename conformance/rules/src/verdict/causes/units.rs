@@ -17,10 +17,10 @@ pub(super) fn of_reset(broken: &Broken<'_, '_>) -> Option<Cause> {
     // A Reset that is always 0 is not a delay.
     let has_delay = broken.entries().iter().any(|entry| reset(entry).is_some_and(|reset| reset > 0));
     let (sentence, explained) = if !delay.is_empty() && has_delay {
-        ("Reset is seconds from now, and not a Unix time", delay)
+        ("Reset is a delay in seconds instead of a Unix time", delay)
     } else {
         let millis = broken.explained_by(&["headers.reset-time"], is_millis);
-        ("Reset is a Unix time in milliseconds, and not in seconds", millis)
+        ("Reset is a Unix time in milliseconds instead of seconds", millis)
     };
     let shown = broken.entries().iter().filter(|entry| is_delay(entry) || is_millis(entry));
     Cause::shown_by("unit-of-reset", sentence, explained, shown)
@@ -66,12 +66,12 @@ pub(super) fn of_clock(broken: &Broken<'_, '_>) -> Option<Cause> {
         let hours = (off.start() + hour / 2).div_euclid(hour);
         let sentence = if hours != 0 && may_be(hours * hour) {
             let direction = if hours > 0 { "ahead" } else { "behind" };
-            format!("Reset is {} h {direction}: local time, where Unix time is due", hours.abs())
+            format!("Reset is {} h {direction}: local time instead of Unix time", hours.abs())
         } else if may_be(-minute) {
-            "Reset is the beginning of the window, and not its end".to_owned()
+            "Reset is the beginning of the window instead of its end".to_owned()
         } else {
             format!(
-                "`Date` and Reset come from two clocks, about {} s apart?",
+                "Reset is off by about {} s: do `Date` and Reset come from two clocks?",
                 i64::midpoint(*off.start(), *off.end()).abs()
             )
         };
@@ -87,9 +87,9 @@ pub(super) fn of_retry_after(broken: &Broken<'_, '_>) -> Option<Cause> {
     let millis: Vec<&Answer<'_>> = refusals.iter().copied().filter(|answer| waits_millis(answer)).collect();
     let (sentence, shown) = if millis.is_empty() {
         let times: Vec<&Answer<'_>> = refusals.iter().copied().filter(|answer| waits_until_reset(answer)).collect();
-        ("Retry-After is a Unix time, and not a delay", times)
+        ("Retry-After is a Unix time instead of a delay", times)
     } else {
-        ("Retry-After is in milliseconds, and not in seconds", millis)
+        ("Retry-After is in milliseconds instead of seconds", millis)
     };
     if shown.is_empty() || shown.len() < refusals.len() {
         return None;
@@ -135,10 +135,10 @@ mod tests {
         const NOON: i64 = 1_780_315_200;
         assert_eq!(
             shown(reset(42 - NOON)),
-            [("Reset is seconds from now, and not a Unix time".to_owned(), vec!["headers.reset-time"])]
+            [("Reset is a delay in seconds instead of a Unix time".to_owned(), vec!["headers.reset-time"])]
         );
         let millis = shown(reset((NOON + 60) * 1_000 - NOON));
-        assert_eq!(millis[0].0, "Reset is a Unix time in milliseconds, and not in seconds");
+        assert_eq!(millis[0].0, "Reset is a Unix time in milliseconds instead of seconds");
         assert_eq!(ids(reset(5 * 86_400)), [""; 0], "a wrong time, and no other unit");
         assert_eq!(ids(reset(-NOON)), [""; 0], "always 0: no time in any unit");
     }
@@ -152,11 +152,11 @@ mod tests {
             });
             shown(lists).into_iter().map(|(sentence, _)| sentence).next()
         };
-        assert_eq!(off_by(7_200).as_deref(), Some("Reset is 2 h ahead: local time, where Unix time is due"));
-        assert_eq!(off_by(-18_000).as_deref(), Some("Reset is 5 h behind: local time, where Unix time is due"));
-        assert_eq!(off_by(-60).as_deref(), Some("Reset is the beginning of the window, and not its end"));
+        assert_eq!(off_by(7_200).as_deref(), Some("Reset is 2 h ahead: local time instead of Unix time"));
+        assert_eq!(off_by(-18_000).as_deref(), Some("Reset is 5 h behind: local time instead of Unix time"));
+        assert_eq!(off_by(-60).as_deref(), Some("Reset is the beginning of the window instead of its end"));
         let apart = off_by(25).expect("a cause");
-        assert!(apart.starts_with("`Date` and Reset come from two clocks, about 2"), "{apart}");
+        assert!(apart.starts_with("Reset is off by about 2"), "{apart}");
         assert_eq!(off_by(0), None);
     }
 
@@ -172,8 +172,8 @@ mod tests {
             let of = shown(refused(text)).into_iter().find(|(sentence, _)| sentence.starts_with("Retry-After"));
             of.map(|(sentence, _)| sentence)
         };
-        assert_eq!(sentence("59900").as_deref(), Some("Retry-After is in milliseconds, and not in seconds"));
-        assert_eq!(sentence("1780315260").as_deref(), Some("Retry-After is a Unix time, and not a delay"));
+        assert_eq!(sentence("59900").as_deref(), Some("Retry-After is in milliseconds instead of seconds"));
+        assert_eq!(sentence("1780315260").as_deref(), Some("Retry-After is a Unix time instead of a delay"));
         assert_eq!(sentence("60"), None);
         assert_eq!(sentence("3600"), None, "a long wait, and no other unit");
     }
