@@ -44,7 +44,7 @@ impl Counting {
         match &self.first {
             None => format!("explained as {explanation}"),
             Some(Unexplained { exchange, expected, found }) => format!(
-                "the nearest explanation is {explanation}; {} it, exchange {exchange} first: {found}, where {expected} was expected",
+                "the nearest explanation is {explanation}; {} it, first exchange {exchange}: expected {expected}, found {found}",
                 if *unexplained == 1 {
                     "one response contradicts".to_owned()
                 } else {

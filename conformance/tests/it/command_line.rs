@@ -84,9 +84,9 @@ async fn the_first_screen_has_what_hides_others_first_and_five_findings_with_evi
     };
     assert!(evidence(&brief) <= 5 && brief.lines().count() < 80, "{brief}");
     assert_eq!(order(&brief).first().map(String::as_str), Some("list.success"), "{brief}");
-    assert!(!brief.contains("Choices of this server") && brief.contains("-v shows"), "{brief}");
+    assert!(!brief.contains("Open choices") && brief.contains("-v shows"), "{brief}");
     let verbose = text(&conform(&[&args[..], &["-v"]].concat()).await.stdout);
-    assert!(verbose.contains("Choices of this server") && order(&verbose)[0] == "list.success", "{verbose}");
+    assert!(verbose.contains("Open choices") && order(&verbose)[0] == "list.success", "{verbose}");
 }
 
 #[tokio::test]

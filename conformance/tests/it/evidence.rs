@@ -165,7 +165,10 @@ fn the_nearest_way_of_counting_is_told_with_the_first_exchange_that_excludes_it(
         "{first:?}"
     );
     let shown = plain(&report, Detail::Normal);
-    let sentence = format!("contradicts it, exchange {} first: {}", first.exchange, first.found);
+    let sentence = format!(
+        "contradicts it, first exchange {}: expected {}, found {}",
+        first.exchange, first.expected, first.found
+    );
     assert!(shown.contains(&sentence), "{shown}");
     let (lawful, fields) = (Request::new("GET", "/pets"), "[]");
     let explained = report_with(KEY, vec![(lawful.clone(), 200, fields, 59), (lawful, 200, fields, 58)]);

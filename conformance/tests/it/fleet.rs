@@ -175,7 +175,7 @@ async fn one_replica_that_counts_or_stores_by_itself_is_named() {
     let expected =
         format!("only between {} and the other replicas: no replica shows this failure alone", third.base_url);
     assert!(attributed(&report, "get.success").iter().all(|at| *at == expected), "{:?}", broken(&report));
-    assert!(report.causes[0].sentence.contains(&format!("{} shows nothing", third.base_url)), "{:?}", report.causes);
+    assert!(report.causes[0].sentence.contains(&format!("{} shows no animal", third.base_url)), "{:?}", report.causes);
 }
 
 #[tokio::test]

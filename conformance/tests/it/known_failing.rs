@@ -74,7 +74,7 @@ async fn pruning_removes_what_holds_and_the_next_run_conforms() {
     let list = format!("# The old shop.\n\n{KNOWN}\n# Mended long ago.\n{holds}");
     let output = judged("pruned.toml", &list, &["--prune-known-failing"]).await;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let said = format!("removed from {}, because they hold: list.array", path.display());
+    let said = format!("removed from {}, because these requirements hold: list.array", path.display());
     assert!(text(&output.stderr).contains(&said), "{}", text(&output.stderr));
     let left = std::fs::read_to_string(&path).expect("a file");
     assert_eq!(left, format!("# The old shop.\n\n{KNOWN}"));

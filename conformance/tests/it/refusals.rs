@@ -87,7 +87,7 @@ async fn no_more_than_two_requests_in_a_row_are_refused_whatever_the_fields_say_
             }
             let text = text::render(&report, Detail::Normal, 200).to_string();
             let last = text.trim_end().lines().last().expect("a line");
-            assert!(last.contains(&format!("{} refused for the rate", report.refused)), "{name}: {last}");
+            assert!(last.contains(&format!("{} refused with 429", report.refused)), "{name}: {last}");
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));

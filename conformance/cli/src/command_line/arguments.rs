@@ -33,7 +33,7 @@ use animal_store_rules::catalogue::scope::Profile;
     disable_help_subcommand = true
 )]
 pub(super) struct Arguments {
-    /// Another command than judging.
+    /// The command, if it is not a run.
     #[command(subcommand)]
     pub command: Option<Command>,
 
@@ -41,8 +41,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "URL", env = "CONFORM_BASE_URL", value_parser = values::base_url, help_heading = "Target")]
     pub base_url: Option<String>,
 
-    /// Further address of the same service, such as another replica of it: the requests are spread over all addresses (repeatable;
-    /// in the variable, one per line)
+    /// An additional address of the service, such as another replica: the requests are spread over all addresses (repeatable; in
+    /// the variable, one per line)
     #[arg(long, value_name = "URL", env = "CONFORM_REPLICA", value_parser = values::base_url, value_delimiter = '\n', help_heading = "Target")]
     pub replica: Vec<String>,
 
@@ -50,20 +50,21 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME", env = "CONFORM_ENV", help_heading = "Target")]
     pub env: Option<String>,
 
-    /// Name of the implementation, for the reports [default: of an image, its label org.opencontainers.image.title]
+    /// Name of the implementation, for the reports [default for an image: its label org.opencontainers.image.title]
     #[arg(long, value_name = "NAME", env = "CONFORM_IMPLEMENTATION", help_heading = "Target")]
     pub implementation: Option<String>,
 
-    /// Version of the implementation, for the reports [default: of an image, its label org.opencontainers.image.version]
+    /// Version of the implementation, for the reports [default for an image: its label org.opencontainers.image.version]
     #[arg(long, value_name = "VERSION", env = "CONFORM_IMPLEMENTATION_VERSION", help_heading = "Target")]
     pub implementation_version: Option<String>,
 
-    /// Address of its source or documentation, for the reports [default: of an image, its label
+    /// URL of the source or documentation of the implementation, for the reports [default for an image: its label
     /// org.opencontainers.image.url or source]
     #[arg(long, value_name = "URL", env = "CONFORM_IMPLEMENTATION_URL", value_parser = values::web_address, help_heading = "Target")]
     pub implementation_url: Option<String>,
 
-    /// Digest of what is deployed, such as sha256:… of its image, for the format in-toto [default: that of the image]
+    /// Digest of the deployed implementation, such as sha256:… of its image, for the format in-toto [default for an image: its
+    /// digest]
     #[arg(long, value_name = "ALGORITHM:HEX", env = "CONFORM_IMPLEMENTATION_DIGEST", help_heading = "Target")]
     pub implementation_digest: Option<Digest>,
 
@@ -95,7 +96,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "PLAN", env = "CONFORM_PLAN", help_heading = "Keys")]
     pub plan: Option<Plan>,
 
-    /// How much to judge
+    /// Extent of the run
     #[arg(long, value_parser = values::profile(), default_value_t, env = "CONFORM_PROFILE", help_heading = "Scope")]
     pub profile: Profile,
 
@@ -139,7 +140,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SECONDS", env = "CONFORM_TIMEOUT", default_value_t = Options::TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..), help_heading = "Run")]
     pub timeout: u64,
 
-    /// How long to wait for a server that does not respond yet, in seconds
+    /// Maximum time to wait for a server that does not respond yet, in seconds
     #[arg(long, value_name = "SECONDS", env = "CONFORM_WAIT", default_value_t = Options::WAIT.as_secs(), value_parser = clap::value_parser!(u64).range(..=86_400), help_heading = "Run")]
     pub wait: u64,
 
@@ -149,7 +150,7 @@ pub(super) struct Arguments {
 
     /// Category in which animals can be created
     ///
-    /// Without it, a run takes a category of the animals that are there, else 1.
+    /// By default, a run takes the category of an animal that exists, or 1 if there is none.
     #[arg(
         long,
         value_name = "INT64",
@@ -203,15 +204,16 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FIELD", env = "CONFORM_HEADER", value_delimiter = '\n', help_heading = "Transport")]
     pub header: Vec<HeaderField>,
 
-    /// Judge what an earlier JSON report calls broken, with its target, options and seed; keys come from where they always do
+    /// Judge only the requirements that an earlier JSON report calls broken, with its target, options and seed; keys are read
+    /// as for any run
     #[arg(long, value_name = "REPORT", env = "CONFORM_RERUN", help_heading = "Repetition")]
     pub rerun: Option<PathBuf>,
 
-    /// Stop after the part of the run that finds the first violation; the tour comes first, without waiting for a window
+    /// Stop after the step that finds the first violation; the first step sends fixed requests and waits for no window
     #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_FAIL_FAST", help_heading = "Repetition")]
     pub fail_fast: bool,
 
-    /// Write what the run finds broken to a file for --known-failing; reasons are to be filled in
+    /// Write the broken requirements to a file for --known-failing; fill in the reason of each entry afterwards
     #[arg(long, value_name = "FILE", env = "CONFORM_WRITE_KNOWN_FAILING", help_heading = "Repetition")]
     pub write_known_failing: Option<PathBuf>,
 
@@ -255,7 +257,7 @@ pub(super) struct Arguments {
     pub show_config: bool,
 }
 
-/// The commands other than judging.
+/// The commands other than a run.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Command {
     // The arguments have the documentation, so that `--help` shows all of it.

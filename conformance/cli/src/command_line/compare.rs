@@ -15,8 +15,8 @@ use animal_store_conformance::redaction::{Printable, printable};
 
 /// Compare any number of JSON reports: requirements and choices by implementation
 ///
-/// `--report json=FILE` of a run writes such a report, and --implementation names what was judged. The order of the reports does
-/// not matter; of several reports of one implementation, the latest is compared and all are shown over time. Exit codes:
+/// `--report json=FILE` of a run writes such a report, and --implementation names the implementation. The order of the reports does
+/// not matter. If an implementation has several reports, the latest is compared and all are shown over time. Exit codes:
 /// 0 compared · 2 a file cannot be used · 3 the output cannot be written
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -87,7 +87,10 @@ impl Arguments {
         };
         let comparison = compare::compare(inputs);
         if comparison.catalogues.len() > 1 {
-            say("note: the reports were judged by different catalogues of requirements");
+            say(
+                "note: these reports were judged by different catalogues of requirements, so one ID may mean different things: judge all \
+                 implementations with one version of conform",
+            );
         }
         let badge = self.badge.iter().map(|path| (path, Printable::json(&badge::of(&comparison.verdicts()))));
         let files = self.report.iter().map(|output| (&output.path, output.format.render(&comparison)));

@@ -9,7 +9,7 @@ use clap::Args;
 use super::usage_error::UsageError;
 use crate::container::{Image, ImageName, Ready};
 
-/// What to start in a container, and how.
+/// The container to start.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Container")]
 pub(super) struct ContainerArguments {
@@ -36,16 +36,16 @@ pub(super) struct ContainerArguments {
     )]
     container_env: Vec<Variable>,
 
-    /// Argument for the container, instead of those of the image (repeatable; in the variable, one per line)
+    /// Argument for the container, instead of the arguments of the image (repeatable; in the variable, one per line)
     #[arg(long, value_name = "ARG", env = "CONFORM_CONTAINER_ARG", allow_hyphen_values = true, value_delimiter = '\n')]
     container_arg: Vec<String>,
 
-    /// When the container is ready: a GET of this path, from the root of the server, returns 2xx, or its log contains TEXT
+    /// Sign that the container is ready: a GET of this path, from the root of the server, returns 2xx, or its log contains TEXT
     /// [default: it responds to any request]
     #[arg(long, value_name = "PATH|log:TEXT", env = "CONFORM_READY")]
     ready: Option<Ready>,
 
-    /// How long to wait until the container is ready, in seconds
+    /// Maximum time to wait until the container is ready, in seconds
     #[arg(long, value_name = "SECONDS", env = "CONFORM_READY_TIMEOUT", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     ready_timeout: u64,
 }

@@ -13,8 +13,8 @@ use animal_store_rules::catalogue::scope::Side;
 
 /// Judge recorded traffic, without sending a request
 ///
-/// A trace of `conform --record FILE` gets the verdicts of its run. Of other traffic, such as an HTTP Archive (HAR 1.2) of a browser or
-/// a proxy, only what the recording shows is judged: what it leaves out is not exercised.
+/// A trace of `conform --record FILE` gets the verdicts of its run. Other traffic, such as an HTTP Archive (HAR 1.2) of a browser or a
+/// proxy, is judged as far as the recording shows it: requirements that need more are not exercised.
 ///
 /// Exit codes: 0 conforms · 1 violates · 2 a file cannot be read, nothing was judged · 3 a report could not be written ·
 /// 4 incomplete: nothing failed, but a stated requirement was not exercised
@@ -24,15 +24,15 @@ pub(super) struct Arguments {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// Base URL of the service, where an archive has requests to several
+    /// Base URL of the service, if an archive has requests to several services
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
     pub base_url: Option<String>,
 
-    /// Which side to judge [default: the server, or what the proxy judged that recorded the trace]
+    /// Side to judge [default: the side that the proxy judged when it recorded the trace, otherwise the server]
     #[arg(long, value_parser = values::side(), env = "CONFORM_SIDE")]
     pub side: Option<Side>,
 
-    /// What to judge of it, and how to report it.
+    /// The selection of requirements, and the reports.
     #[command(flatten)]
     pub traffic: TrafficArguments,
 }

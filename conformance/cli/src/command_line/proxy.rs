@@ -31,12 +31,12 @@ const URL: &str = "CONFORM_PROXY_URL";
 ///
 /// Clients use the base URL that the proxy prints, or COMMAND finds in the variable CONFORM_PROXY_URL. Requests and responses are passed
 /// on unchanged and judged meanwhile: the server, its clients, or both. Each new finding gets a line on standard error, unless --quiet. The
-/// proxy ends with COMMAND, with Ctrl-C or at a limit. Others may use the same keys, so of limits only what their requests could not
-/// change is judged, and a requirement that the traffic does not show is not exercised.
+/// proxy ends with COMMAND, with Ctrl-C or at a limit. Other clients may use the same keys, so rate limits are judged only as far
+/// as requests of other clients cannot explain the responses. A requirement that the traffic does not show is not exercised.
 ///
 /// Exit codes: 0 conforms · 1 violates · 2 usage error · 3 no request was answered, COMMAND failed although nothing was violated, or a
 /// report could not be written · 4 incomplete: nothing failed, but a stated requirement of servers, or everything, was not exercised.
-/// With --side client, what the client had no occasion to do is no gap.
+/// With --side client, one exercised requirement is enough for exit code 0.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Base URL of the server, with the version segment
@@ -51,7 +51,7 @@ pub(super) struct Arguments {
     #[arg(value_name = "COMMAND", last = true)]
     pub command: Vec<OsString>,
 
-    /// Which side to judge
+    /// Side to judge
     #[arg(long, value_parser = values::side(), env = "CONFORM_SIDE", default_value = "both")]
     pub side: Side,
 
@@ -67,7 +67,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_duration: Option<u64>,
 
-    /// How long the server may take to accept a connection, and to begin a response, in seconds
+    /// Maximum time for the server to accept a connection, and to begin a response, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
 
@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub ca_cert: Option<PathBuf>,
 
-    /// What to judge of it, and how to report it.
+    /// The selection of requirements, and the reports.
     #[command(flatten)]
     pub traffic: TrafficArguments,
 }
@@ -141,7 +141,7 @@ impl Arguments {
         say(format!("proxy: {base_url} passes requests on to {}", self.to));
         if !self.listen.ip().is_loopback() {
             say(format!(
-                "warning: whoever reaches this machine can send requests through {}; without --listen, only this machine can",
+                "warning: every machine that can reach {} can send requests through this proxy; without --listen, only this machine can",
                 self.listen
             ));
         }
@@ -159,8 +159,8 @@ impl Arguments {
         let Some(mut report) = outcome.report else {
             files.remove_earlier(None);
             return could_not_run(&format!(
-                "no request to {} went through the proxy, so nothing was judged\n  Let clients use {base_url}, which COMMAND \
-                 finds in {URL}.",
+                "no request to {} went through the proxy, so nothing was judged\n  Configure the client to use {base_url}; COMMAND \
+                 finds this URL in the variable {URL}.",
                 self.to
             ));
         };

@@ -29,7 +29,9 @@ impl Rerun {
         let broken: Vec<&RequirementReport> =
             report.requirements.iter().filter(|requirement| requirement.is_broken()).collect();
         if broken.is_empty() {
-            return Err(unusable("nothing is broken in it: judge everything, without --rerun".to_owned()));
+            return Err(unusable(
+                "the report contains no broken requirement: judge everything, without --rerun".to_owned(),
+            ));
         }
         if let Some(unknown) = broken.iter().find(|requirement| !catalogue().knows(&requirement.id)) {
             return Err(unusable(format!("no requirement is called {}", unknown.id)));

@@ -236,13 +236,13 @@ impl Invocation {
         };
         // A requirement may fail in a request that was not sent.
         if report.ended_early.is_some() || self.arguments.replay.is_some() {
-            say(format!("{} stays as it is: the run did not send everything", path.display()));
+            say(format!("{} is unchanged: the run did not send everything", path.display()));
             return Ok(());
         }
         let removed = known_failing::prune(path, report, listed)?;
         say(match removed[..] {
-            [] => format!("{} stays as it is: no entry holds", path.display()),
-            _ => format!("removed from {}, because they hold: {}", path.display(), removed.join(", ")),
+            [] => format!("{} is unchanged: none of its requirements holds", path.display()),
+            _ => format!("removed from {}, because these requirements hold: {}", path.display(), removed.join(", ")),
         });
         Ok(())
     }

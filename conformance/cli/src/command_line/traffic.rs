@@ -10,7 +10,7 @@ use animal_store_conformance::report::text::Detail;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
 
-/// What to judge of the traffic, and how to report it.
+/// The selection of requirements, and the reports.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct TrafficArguments {
     /// Plan of the keys: free, pro, business, enterprise or enterprise=RPM,RPD

@@ -49,7 +49,7 @@ pub(super) enum UsageError {
     #[error("--resolve: {0}")]
     Resolve(UnusableOptions),
     /// Replicas are named without a base URL. Those of a server that is started for the run are not known before.
-    #[error("--replica needs --base-url URL: it names further addresses of the same service")]
+    #[error("--replica needs --base-url URL: it names an additional address of the service")]
     ReplicaWithoutTarget,
     /// A socket is named without a base URL, which gives the path of the API.
     #[error(

@@ -62,7 +62,7 @@ fn described(verification: &Verification) -> String {
         text.push_str(&format!("  and {more} more\n"));
     }
     if !not_compared.is_empty() {
-        text.push_str("not compared, because no exchange shows it:\n");
+        text.push_str("not compared, because the exchanges do not contain it:\n");
         not_compared.iter().for_each(|note| text.push_str(&format!("  {note}\n")));
     }
     text

@@ -52,7 +52,8 @@ fn implementations(out: &mut String, comparison: &Comparison) -> std::fmt::Resul
         let count = comparison.catalogues.len();
         writeln!(
             out,
-            "\n> The reports were judged by {count} different catalogues: the same requirement may mean different things."
+            "\n> The reports were judged by {count} different catalogues: the same identifier may mean different things. Judge all \
+             implementations with one version of the judge."
         )?;
     }
     Ok(())
@@ -86,7 +87,7 @@ fn requirements(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
 }
 
 fn choices(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
-    writeln!(out, "\n## Choices that the specification leaves open\n")?;
+    writeln!(out, "\n## Open choices\n")?;
     head(out, comparison, "choice")?;
     for row in &comparison.choices {
         let cells = row.observed.iter().map(|choice| choice.as_deref().map_or_else(|| "–".to_owned(), code));
@@ -100,7 +101,7 @@ fn differences(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     if comparison.differences.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n## Who differs from whom\n\n| | requirements | choices |\n|---|---|---|")?;
+    writeln!(out, "\n## Differences between implementations\n\n| | requirements | choices |\n|---|---|---|")?;
     for pair in &comparison.differences {
         let (requirements, choices) = (list(&pair.requirements), list(&pair.choices));
         writeln!(out, "| {} and {} | {requirements} | {choices} |", pair.one + 1, pair.other + 1)?;

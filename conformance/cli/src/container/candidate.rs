@@ -206,7 +206,8 @@ impl Candidate {
                 }
             }
         });
-        let removed = removed.await.unwrap_or_else(|_| Err(format!("it is still there after {} s", REMOVAL.as_secs())));
+        let removed =
+            removed.await.unwrap_or_else(|_| Err(format!("the container still exists after {} s", REMOVAL.as_secs())));
         removed.map_err(|problem| format!("cannot remove the container {}: {problem}", self.name))
     }
 

@@ -64,7 +64,7 @@ fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Resu
     for requirement in requirements {
         let heading = match requirement.party {
             Party::Server => &requirement.section,
-            Party::Client => "What is asked of clients, judged in recorded traffic only",
+            Party::Client => "Requirements of clients, judged in recorded traffic only",
         };
         if heading != section {
             let blank = if section.is_empty() { "" } else { "\n" };
@@ -91,7 +91,10 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     writeln!(out, "{DIM}{}: {}{DIM:#}\n", requirement.level.as_str(), meaning(requirement.level))?;
     paragraph(out, &requirement.text)?;
     if requirement.party == Party::Client {
-        paragraph(out, "It binds clients, so a run does not judge it: recorded traffic shows it.")?;
+        paragraph(
+            out,
+            "This requirement is about clients. A run does not judge it; `conform judge` judges it in recorded traffic.",
+        )?;
     }
     let section = &requirement.section;
     writeln!(out, "\n{BOLD}Section \"{section}\" of the specification{BOLD:#}")?;
@@ -113,7 +116,7 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
         paragraph(out, &explanation.exercised_by.join("; "))?;
     }
     if explanation.example.is_empty() {
-        return writeln!(out, "\n{DIM}It cannot be observed over HTTP.{DIM:#}");
+        return writeln!(out, "\n{DIM}This choice cannot be observed over HTTP.{DIM:#}");
     }
     let title = if requirement.level == Level::Open { "Example, as the reference server responds" } else { "Example" };
     writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;

@@ -61,7 +61,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 fn identity(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "\n### What was judged, and by what\n\n| | |\n|---|---|")?;
+    writeln!(out, "\n### Implementation and judge\n\n| | |\n|---|---|")?;
     report.identity().iter().try_for_each(|(name, value)| writeln!(out, "| {name} | {} |", code(value)))?;
     if let Some(shown) = report.confidence.shown() {
         writeln!(out, "\nIn the tests of the project, this judge {shown}.")?;
@@ -221,7 +221,7 @@ fn choices(out: &mut String, report: &Report) -> std::fmt::Result {
     if observed.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n<details><summary>Choices of this server that the specification leaves open</summary>\n")?;
+    writeln!(out, "\n<details><summary>Open choices</summary>\n")?;
     writeln!(out, "| requirement | question | choice |\n|---|---|---|")?;
     for (id, title, choice) in observed {
         writeln!(out, "| {} | {} | {} |", code(id), text(title), code(choice))?;

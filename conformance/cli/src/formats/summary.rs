@@ -26,7 +26,7 @@ pub(super) fn headline(report: &Report) -> String {
 /// The cost of the run in a line: requests, refusals, animals and time.
 pub(super) fn cost(report: &Report) -> String {
     format!(
-        "{} requests, {} refused for the rate, {} created, {:.1} s",
+        "{} requests, {} refused with 429, {} created, {:.1} s",
         report.requests,
         report.refused,
         counted(report.created, "animal"),

@@ -66,13 +66,12 @@ pub(super) fn to_server(
     is_own: impl Fn(&Authority) -> bool,
 ) -> Result<bool, Refusal> {
     if parts.method == Method::CONNECT {
-        let sentence = "this is no tunnel: requests that it cannot read cannot be judged. Use the base URL that it printed at its \
-                        start instead of an HTTPS address, and HTTPS_PROXY is not needed";
+        let sentence = "this proxy opens no tunnel, because it can judge only requests that it can read. Use the base URL that the \
+                        proxy printed at its start instead of an HTTPS address; HTTPS_PROXY is not needed";
         return Err(Refusal { status: StatusCode::NOT_IMPLEMENTED, sentence: sentence.to_owned() });
     }
     if let Some(foreign) = parts.uri.authority().filter(|authority| !is_own(authority)) {
-        let sentence =
-            format!("requests to {foreign} do not go through this proxy, which passes on to one server only");
+        let sentence = format!("this proxy passes requests on to one server only, and not to {foreign}");
         return Err(Refusal { status: StatusCode::MISDIRECTED_REQUEST, sentence });
     }
     if [Method::OPTIONS, Method::TRACE].contains(&parts.method)
@@ -80,7 +79,7 @@ pub(super) fn to_server(
     {
         let is_options = parts.method == Method::OPTIONS;
         let status = if is_options { StatusCode::OK } else { StatusCode::METHOD_NOT_ALLOWED };
-        let ends = || Refusal { status, sentence: "Max-Forwards: 0 ends here".to_owned() };
+        let ends = || Refusal { status, sentence: "Max-Forwards is 0, so the request was not passed on".to_owned() };
         let left = left.checked_sub(1).ok_or_else(ends)?;
         parts.headers.insert(MAX_FORWARDS, left.into());
     }

@@ -179,7 +179,7 @@ async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt
         // A client that goes away is no error of the proxy.
         ended = serving.as_mut() => {
             if ended.is_err_and(|error| error.is_parse() && error.to_string().contains("HTTP2")) {
-                (forwarder.on_notice)("warning: a client spoke HTTP/2 without asking; the proxy understands HTTP/1.1 only");
+                (forwarder.on_notice)("warning: a client sent HTTP/2 without negotiation; the proxy supports HTTP/1.1 only");
             }
         }
         () = stop.raised() => {

@@ -337,14 +337,14 @@ impl Judge {
         let mut notes = Vec::new();
         if self.parts > 1 {
             notes.push(format!(
-                "judged in {} separate parts; what shows of the server only across two parts is not judged",
+                "judged in {} separate parts; a failure of the server that shows only across two parts is not found",
                 self.parts
             ));
         }
         if self.samples > 0 {
             notes.push(format!(
-                "{} parts lack requests that were under way at their ends or for which there was no memory; what needs all of \
-                 them is not judged there",
+                "{} parts lack requests that were under way at their ends or for which there was no memory; requirements that need \
+                 every request are not judged in these parts",
                 self.samples
             ));
         }

@@ -41,7 +41,7 @@ pub(super) fn known_failing(page: &mut Page, report: &Report, detail: Detail) {
     }
 }
 
-/// The gap profile; choices that were not observed only with `-v`.
+/// The open choices. A choice that was not observed is shown only with `-v`.
 pub(super) fn choices(page: &mut Page, report: &Report, detail: Detail) {
     let is_shown = |choice: &&Choice| choice.observed.is_some() || detail == Detail::Verbose;
     let choices: Vec<&Choice> = report.gap_profile.iter().filter(is_shown).collect();
@@ -49,11 +49,11 @@ pub(super) fn choices(page: &mut Page, report: &Report, detail: Detail) {
         return;
     }
     let whose = match report.side {
-        Side::Server => "of this server",
+        Side::Server => "of the server",
         Side::Client => "of the clients",
-        Side::Both => "of both sides",
+        Side::Both => "of the server and its clients",
     };
-    page.title(BOLD, &format!("Choices {whose} that the specification leaves open"));
+    page.title(BOLD, &format!("Open choices {whose}"));
     let widest = choices.iter().map(|choice| width(&choice.id)).max().unwrap_or(0);
     for choice in choices {
         let observed = choice.observed.as_deref().unwrap_or("not observed").replace('\n', " ");
@@ -148,12 +148,12 @@ pub(super) fn counting(page: &mut Page, report: &Report) {
 /// The difference between the tour's transcript and that of every conforming server.
 pub(super) fn transcript(page: &mut Page, report: &Report, detail: Detail) {
     let Some(diff) = &report.transcript_diff else { return };
-    page.title(BOLD, "Difference from the transcript of every lawful server");
+    page.title(BOLD, "Responses that differ from those of a conforming server");
     let lines = diff.lines().count();
     let shown = if detail == Detail::Verbose { lines } else { TRANSCRIPT_LINES };
     diff.lines().take(shown).for_each(|line| page.text(2, PLAIN, line));
     if lines > shown {
-        page.text(2, DIM, &format!("and more, {lines} lines in total; -v shows all"));
+        page.text(2, DIM, &format!("… {} more lines; -v shows all", lines - shown));
     }
 }
 

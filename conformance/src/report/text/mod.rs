@@ -159,7 +159,7 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
         files.iter().for_each(|file| page.verbatim(2, file));
     }
     let figures = format!(
-        "{}, {} refused for the rate, {} created, {}.{:01} s, seed {}",
+        "{}, {} refused with 429, {} created, {}.{:01} s, seed {}",
         requests(report),
         report.refused,
         counted(report.created, "animal"),

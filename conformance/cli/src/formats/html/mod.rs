@@ -19,7 +19,7 @@ pub(crate) const STYLE: &str = include_str!("../../../templates/report/style.css
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
 
 /// The SHA-256 digests of the style and of the script in base64, which a test verifies.
-pub(crate) const STYLE_DIGEST: &str = "sha256-229x/x66gqsUelWMvrHblaKokeBSBM7YiePzReUYQgg=";
+pub(crate) const STYLE_DIGEST: &str = "sha256-SER+iFuvcamLxWdA9A1fq0lwKAKqdkrpRP6lTVzv51Q=";
 const SCRIPT_DIGEST: &str = "sha256-1ghvJzG5CpFAu105+Lx0Zk+25JtnPB8+n0XwkPrjOIQ=";
 
 /// The Content-Security-Policy of a page: nothing may be loaded, and the only styles and scripts are those with these digests.
