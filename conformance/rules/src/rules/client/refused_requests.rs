@@ -152,7 +152,7 @@ fn judge_repetitions(
     }
 }
 
-/// Adds the kind of a request to the latest ones, of which this number is kept.
+/// Adds the kind of a request to the latest ones, and forgets the earliest one if there are more than this number.
 fn note(kinds: &mut VecDeque<u64>, kind: u64, most: usize) {
     if kinds.len() >= most {
         kinds.pop_front();

@@ -57,16 +57,18 @@ fn add(secret: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// The secrets of a header field: its value, each word of it, the parameters of schemes such as Digest, and the name and password that
-/// Basic encodes.
+/// The secrets of a header field: its value after a scheme such as `Bearer`, each word of it, the parameters of schemes such as Digest, and
+/// the name and password that Basic encodes.
 fn in_value(value: &str, found: &mut Vec<Found>) {
-    add(value, found);
+    let (scheme, encoded) = value.split_once(' ').unwrap_or_default();
+    let has_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
+    // A part of a scheme and the space after it may be a part of any sentence.
+    add(if has_scheme { encoded } else { value }, found);
     for word in value.split([' ', ',']).filter(|word| *word != value) {
         add(word, found);
         let of_parameter = word.split_once('=').filter(|(_, value)| !value.trim_matches('=').is_empty());
         of_parameter.into_iter().for_each(|(_, value)| add(value, found));
     }
-    let (scheme, encoded) = value.split_once(' ').unwrap_or_default();
     if scheme.eq_ignore_ascii_case("basic") {
         let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
         let decoded = GeneralPurpose::new(&alphabet::STANDARD, config).decode(encoded.trim()).unwrap_or_default();

@@ -426,12 +426,12 @@ mod tests {
         assert_eq!(path.target(), "/pets/key-1-ab12?key-1-ab12&x=omitted");
         let mut fields = Request::new("POST", "/pets").body("text/sk-secret-1", "x");
         for name in ["user-agent", "accept", "if-none-match", "host", "x-http-method"] {
-            fields = fields.header(name, "of (sk-secret-1)");
+            fields = fields.header(name, "of sk-secret-1 (x)");
         }
         let Exchange { request, known, .. } = sent(fields);
         assert_eq!(request.body.expect("a body").content_type, "text/key-1-ab12");
         assert_eq!(request.headers.len(), 5);
-        assert!(request.headers.iter().all(|(_, value)| value == "of (key-1-ab12)"), "{:?}", request.headers);
+        assert!(request.headers.iter().all(|(_, value)| value == "of key-1-ab12 (x)"), "{:?}", request.headers);
         assert_eq!(known.misplaced_key, Some(KeyPlace::Field));
     }
 
