@@ -273,9 +273,17 @@ fn fault_in_words(fault: Fault, json: Option<&Json>) -> String {
         return format!("{} for an object", json.map_or_else(|| "nothing".to_owned(), |json| cut(&json.to_string())));
     };
     match json.and_then(|json| json.get(member)) {
+        // A form has texts for all values, so this is one defect whatever the integer is.
+        Some(value) if member == "categoryId" && is_quoted_integer(value) => {
+            format!("an integer in quotation marks as {member}")
+        }
         Some(value) => format!("{} as {member}", cut(&value.to_string())),
         None => format!("no {member}"),
     }
+}
+
+fn is_quoted_integer(value: &Json) -> bool {
+    value.as_str().is_some_and(|text| text.parse::<i64>().is_ok())
 }
 
 /// The text, or its first 40 characters with a hash that distinguishes it from others.
@@ -363,6 +371,11 @@ mod tests {
         assert_eq!(sent(&other_order), ["client.new-pet"]);
         let names: Vec<String> = (0..8).map(|number| format!(r#"{{"name":"Rex {number}"}}"#)).collect();
         assert_eq!(sent(&names.iter().map(String::as_str).collect::<Vec<_>>()), ["client.new-pet"]);
+        let texts: Vec<String> =
+            (5..9).map(|number| format!(r#"{{"name":"Rex {number}","categoryId":"{number}"}}"#)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        assert_eq!(sent(&texts), ["client.new-pet"], "every value of a form is a text");
+        assert_eq!(sent(&texts[1..]), [""; 0]);
         let cases = [
             r#"{"name":1}"#,
             r#"{"name":2}"#,
