@@ -208,9 +208,9 @@ impl Sender {
     pub(super) fn is_disregarded_by(&self, later: &Sender) -> bool {
         let further = later.count.saturating_sub(self.count);
         // Without a common connection, each of several processes may send one further request.
-        let is_near = self.shares_connection(later) || further >= IN_TURN;
-        let is_one_task =
-            self.is_repeated_by(later) || self.is_of_single_task() && self.request == later.request && is_near;
+        let excludes_others = self.shares_connection(later) || further >= IN_TURN;
+        let is_resent = self.is_of_single_task() && self.request == later.request && excludes_others;
+        let is_one_task = self.is_repeated_by(later) || is_resent;
         let may_be_queued = later.busy_since <= self.received_at
             && further <= MOST_QUEUED
             && self.gap_to(later) < Tolerance::CLIENT_SLACK.duration();

@@ -211,7 +211,8 @@ impl Gates {
         }
         let gate = asked.zip(retry_after_of(entry)).filter(|(_, form)| is_of_form(*form));
         let gate = gate.map(|(opens_at, form)| {
-            let opens_early_at = opens_at - sender.received_at.duration_since(counted_from(entry));
+            let head_start = sender.received_at.duration_since(counted_from(entry));
+            let opens_early_at = opens_at.checked_sub(head_start).unwrap_or(opens_at);
             Gate { sender: *sender, form, opens_at, opens_early_at }
         });
         if let Some(carrier) = sender.carrier {
