@@ -32,9 +32,10 @@ impl Names {
     /// Replaces each name of this run in a body by a new one.
     pub(super) fn renew(&mut self, body: &mut [u8]) {
         let name = self.next();
-        for at in 0..=body.len().saturating_sub(MODEST_NAME) {
-            if body[at..].starts_with(self.nonce.as_bytes()) {
-                body[at..at + MODEST_NAME].copy_from_slice(name.as_bytes());
+        for end in MODEST_NAME..=body.len() {
+            let place = &mut body[end - MODEST_NAME..end];
+            if place.starts_with(self.nonce.as_bytes()) {
+                place.copy_from_slice(name.as_bytes());
             }
         }
     }
@@ -115,4 +116,24 @@ fn in_letters(mut number: u64, digits: usize) -> String {
 pub fn created_id(exchange: &Exchange) -> Option<i64> {
     let response = exchange.response().filter(|response| response.status == 201)?;
     Json::parse(&response.body).ok()?.get("id")?.as_int64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_name_of_the_run_is_replaced_in_a_body() {
+        let mut names = Names::new(1_780_315_200_000);
+        let (name, nonce) = (names.next(), names.nonce().to_owned());
+        let mut body = format!(r#"{{"name":"{name}","categoryId":1}}"#).into_bytes();
+        names.renew(&mut body);
+        let body = String::from_utf8(body).expect("a text");
+        assert!(!body.contains(&name) && body.contains(&nonce), "{body}");
+        for other in ["", "null", nonce.as_str()] {
+            let mut body = other.as_bytes().to_vec();
+            names.renew(&mut body);
+            assert_eq!(body, other.as_bytes());
+        }
+    }
 }
