@@ -113,7 +113,7 @@ fn schemes() -> Vec<Fault> {
     vec![
         fault("another-field-beside", HEADER)
             .does("The key is accepted in X-Api-Key, also beside an unknown token.")
-            .like("two ways to authenticate, of which either is enough")
+            .like("two ways to authenticate, either of them enough")
             .admits(|request, key| {
                 let is_unknown = request.token().is_some_and(|token| token != key);
                 is_unknown && request.header("x-api-key") == key
