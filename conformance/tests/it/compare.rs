@@ -185,14 +185,14 @@ fn the_page_loads_nothing_and_shows_what_candidates_say_as_text() {
 }
 
 #[tokio::test]
-async fn the_command_writes_each_format_and_a_badge() {
+async fn the_command_writes_each_format() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(path("a.json"), json::render(&broken("A", "1", "2026-06-01T12:00:00Z"))).expect("a file");
     std::fs::write(path("b.json"), json::render(&mended("B", "1", "2026-06-01T12:00:00Z"))).expect("a file");
-    let (a, b, badge) = (path("a.json"), path("b.json"), path("badge.json"));
+    let (a, b) = (path("a.json"), path("b.json"));
     let reports = ["html", "markdown", "json"].map(|format| format!("{format}={}", path(format)));
-    let mut line = vec!["compare", &a, &b, "--badge", &badge];
+    let mut line = vec!["compare", &a, &b];
     line.extend(reports.iter().flat_map(|report| ["--report", report.as_str()]));
     let output = conform(&line).await;
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), String::new()), "{}", text(&output.stderr));
@@ -200,7 +200,6 @@ async fn the_command_writes_each_format_and_a_badge() {
     assert!(read("html").starts_with("<!doctype html>") && read("markdown").contains("| 1 | A 1 |"));
     let comparison: serde_json::Value = serde_json::from_str(&read("json")).expect("JSON");
     assert_eq!(comparison["implementations"][1]["title"], "B 1");
-    assert!(read("badge.json").contains("\"1 of 2 conform\""), "{}", read("badge.json"));
 
     let output = conform(&["compare", &a]).await;
     assert!(text(&output.stdout).starts_with("# Animal Store API"), "Markdown by default");

@@ -22,7 +22,6 @@ mod host;
 mod html;
 mod image;
 mod imports;
-mod in_toto;
 mod intermediaries;
 mod known_failing;
 mod laboratory;

@@ -22,10 +22,7 @@ async fn every_format_is_written_to_its_file_and_printed_when_asked_for() {
     let candidate = Candidate::start(Nature::default()).await;
     let folder = scratch("every-format");
     let path = |name: &str| folder.join(format!("report.{name}"));
-    // What an in-toto statement is about.
-    let digest = format!("sha256:{}", "0f".repeat(32));
-    let mut run = vec!["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "read-only", "--seed", "1"];
-    run.extend(["--implementation-digest", &digest]);
+    let run = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "read-only", "--seed", "1"];
     let reports: Vec<String> = FORMATS
         .iter()
         .flat_map(|f| ["--report".to_owned(), format!("{}={}", f.name, path(f.name).display())])
@@ -36,7 +33,7 @@ async fn every_format_is_written_to_its_file_and_printed_when_asked_for() {
     assert!(text(&output.stdout).contains("INCOMPLETE"), "the text for people is printed as well");
     for format in &FORMATS {
         let written = std::fs::read_to_string(path(format.name)).expect("a report");
-        let printed = conform(&[run.as_slice(), &["--format", format.name]].concat()).await;
+        let printed = conform(&[&run[..], &["--format", format.name]].concat()).await;
         let printed = text(&printed.stdout);
         assert_eq!(printed.is_empty(), written.is_empty(), "{}", format.name);
         assert!(!printed.contains("INCOMPLETE  "), "{} is printed and nothing else", format.name);
@@ -52,7 +49,7 @@ async fn a_run_that_cannot_be_judged_leaves_no_report_that_could_be_taken_for_it
     std::fs::write(&old, r#"{"tool": {"name": "animal-store-conformance"}}"#).expect("a file");
     std::fs::write(&foreign, r#"{"name": "pets"}"#).expect("a file");
     let (old_report, new_report) = (format!("json={}", old.display()), format!("json={}", new.display()));
-    let foreign_report = format!("ctrf={}", foreign.display());
+    let foreign_report = format!("sarif={}", foreign.display());
     let mut args = vec!["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--report", &old_report];
     args.extend(["--report", &new_report, "--report", &foreign_report]);
     let output = conform(&args).await;

@@ -10,7 +10,6 @@ use super::report_files::replace_file;
 use crate::compare::{self, Comparison, Input};
 use crate::diff::{self, Unusable};
 use crate::exit_code::ExitCode;
-use crate::formats::badge;
 use animal_store_conformance::redaction::{Printable, printable};
 
 /// Compare any number of JSON reports: requirements and choices by implementation
@@ -31,10 +30,6 @@ pub(super) struct Arguments {
     /// Write the comparison to a file (repeatable); formats: markdown, html, json
     #[arg(long, value_name = "FORMAT=PATH")]
     pub report: Vec<Output>,
-
-    /// Write a badge to a file, for the endpoint of shields.io
-    #[arg(long, value_name = "PATH")]
-    pub badge: Option<PathBuf>,
 }
 
 /// The formats of a comparison.
@@ -92,16 +87,13 @@ impl Arguments {
                  implementations with one version of conform",
             );
         }
-        let badge = self.badge.iter().map(|path| (path, Printable::json(&badge::of(&comparison.verdicts()))));
-        let files = self.report.iter().map(|output| (&output.path, output.format.render(&comparison)));
-        for (path, text) in files.chain(badge) {
-            if let Err(problem) = replace_file(path, &text) {
+        for Output { format, path } in &self.report {
+            if let Err(problem) = replace_file(path, &format.render(&comparison)) {
                 return could_not_run(&format!("cannot write {}: {problem}", path.display()));
             }
         }
         // Nothing is printed if files are written.
-        let quiet = !self.report.is_empty() || self.badge.is_some();
-        let text = if quiet { Printable::default() } else { self.format.render(&comparison) };
+        let text = if self.report.is_empty() { self.format.render(&comparison) } else { Printable::default() };
         print(text, ExitCode::Success)
     }
 

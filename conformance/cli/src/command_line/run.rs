@@ -13,7 +13,6 @@ use super::output::{could_not_run, print, say, usage};
 use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
 use super::signals::Signals;
-use super::usage_error::UsageError;
 use super::values::Printed;
 use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;
@@ -116,9 +115,6 @@ impl Invocation {
             let plan = if as_json { dry_run::as_json(&options, &target) } else { dry_run::describe(&options, &target) };
             return print(&plan, ExitCode::Success);
         }
-        if image.is_none() && options.implementation.digest.is_none() && self.writes("in-toto") {
-            return usage(&UsageError::NoSubject);
-        }
         // The files are checked before anything is sent: without a report, the requests would be wasted.
         let trace = self.arguments.record.as_deref();
         let files = match ReportFiles::check(&self.arguments.report).and_then(|files| files.with_trace(trace)) {
@@ -194,12 +190,6 @@ impl Invocation {
                 code
             }
         })
-    }
-
-    /// Returns true if a report of this format is written or printed.
-    fn writes(&self, format: &str) -> bool {
-        let printed = matches!(self.arguments.format, Printed::Report(printed) if printed.name == format);
-        printed || self.arguments.report.iter().any(|file| file.format.name == format)
     }
 
     /// The amount of progress that is shown during the run.

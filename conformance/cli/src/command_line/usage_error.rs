@@ -69,11 +69,6 @@ pub(super) enum UsageError {
     /// There is nothing to prune.
     #[error("--prune-known-failing needs the file: add --known-failing FILE")]
     NothingToPrune,
-    /// An in-toto statement has no artifact to be about: a base URL does not identify one.
-    #[error(
-        "the format in-toto needs the digest of what is judged: add --implementation-digest sha256:HEX, or judge an --image"
-    )]
-    NoSubject,
     /// No requirement is selected.
     #[error("no requirement is selected by --only, --skip, --profile and --side together")]
     NothingSelected,

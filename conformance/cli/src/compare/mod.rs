@@ -19,7 +19,7 @@ pub use trend::{Run, Trend};
 use crate::diff;
 use animal_store_conformance::report::{CatalogueVersion, Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
-use animal_store_rules::verdict::{Status, Verdict};
+use animal_store_rules::verdict::Status;
 
 /// A report, and the file that it is from.
 #[derive(Clone, Debug)]
@@ -181,12 +181,6 @@ pub struct Pair {
 }
 
 impl Comparison {
-    /// The verdict on each implementation, with the part of the requirements that was selected, unless all were.
-    #[must_use]
-    pub fn verdicts(&self) -> Vec<(Verdict, Option<String>)> {
-        self.implementations.iter().map(|column| (column.verdict, column.part.clone())).collect()
-    }
-
     /// The cells that have a reason, each with the index of its implementation.
     fn reasons(&self) -> Vec<(&Row, usize, &Cell, &str)> {
         let cells = self.requirements.iter().flat_map(|row| row.cells.iter().enumerate().map(move |at| (row, at)));

@@ -3,12 +3,9 @@
 //! A report contains no secret and no terminal control character, so that no renderer can forget to remove them. Renderers compute no
 //! verdict.
 
-pub mod badge;
-pub mod ctrf;
 pub mod github;
 pub mod har;
 pub mod html;
-pub mod in_toto;
 pub mod json;
 pub mod junit;
 pub mod markdown;
@@ -51,7 +48,7 @@ impl Format {
 }
 
 /// Every report format, except the text for a terminal.
-pub static FORMATS: [Format; 10] = [
+pub static FORMATS: [Format; 7] = [
     Format::new("json", "Complete report for programs", json::render, Printable::json),
     Format::new("html", "HTML page", html::render, Printable::document),
     Format::new("junit", "JUnit XML test results for CI systems", junit::render, Printable::document),
@@ -59,9 +56,6 @@ pub static FORMATS: [Format; 10] = [
     Format::new("sarif", "SARIF results for code scanning", sarif::render, Printable::json),
     Format::new("github", "GitHub Actions annotations", github::render, Printable::document),
     Format::new("har", "HTTP Archive with every exchange", har::render, Printable::json),
-    Format::new("in-toto", "in-toto statement with a test result", in_toto::render, Printable::json),
-    Format::new("badge", "Badge for the endpoint of shields.io", badge::render, Printable::json),
-    Format::new("ctrf", "Test results in the Common Test Report Format", ctrf::render, Printable::json),
 ];
 
 /// The format of this name.
