@@ -5,22 +5,12 @@ mod chromium;
 
 use std::time::Duration;
 
-use animal_store_conform::compare;
 use animal_store_conform::formats::html;
-use animal_store_conformance::Judge;
-use animal_store_conformance::report::Report;
-use animal_store_lab::Variation;
-use animal_store_lab::choices::{Build, Drawn, lawful};
-use animal_store_lab::faults::faults;
-use animal_store_reference::Plan;
-use animal_store_rules::catalogue::scope::Profile;
-use animal_store_rules::trace::keys::ApiKey;
 
 use crate::candidate::Nature;
-use crate::compare::{broken, inputs, mended};
+use crate::compare::mended;
 use crate::faults::Fault;
-use crate::host::Host;
-use crate::{fleet, options, sample};
+use crate::{fleet, sample};
 use chromium::Browser;
 
 #[test]
@@ -59,55 +49,4 @@ async fn the_report_of_a_fleet_works_in_a_browser() {
     browser.look("fleet", &html::render(&report), include_str!("browser/fleet.js"));
     let conforms = fleet::report_on(&[small, lagging]).await;
     browser.look("fleet-conforms", &html::render(&conforms), include_str!("browser/fleet.js"));
-}
-
-#[test]
-fn the_comparison_works_in_a_browser() {
-    let Some(browser) = Browser::find("the page of a comparison") else { return };
-    let reports = [
-        broken("Pets", "1", "2026-06-01T12:00:00Z"),
-        mended("Pets", "2", "2026-06-02T12:00:00Z"),
-        mended("A shelter with a long name, so that the head of its column is cut", "7", "2026-06-01T12:00:00Z"),
-        broken("Zoo", "1", "2026-06-01T12:00:00Z"),
-    ];
-    let page = compare::html(&compare::compare(inputs(&reports)));
-    browser.look("comparison", &page, include_str!("browser/compare.js"));
-}
-
-/// One fault of six sections.
-const FAULTS: [&str; 6] = [
-    "auth.exact-key.prefixes",
-    "create.echo.title-case",
-    "errors.shape.no-message",
-    "headers.reset-time.milliseconds",
-    "list.complete.filter-after-limit",
-    "quota.not-exceeded.ten-late",
-];
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_comparison_of_thirteen_servers_works_in_a_browser() {
-    let Some(browser) = Browser::find("the page of a comparison of thirteen servers") else { return };
-    let mut reports = vec![report_on("The reference", Variation::default()).await];
-    for seed in 1..=6 {
-        let choices = lawful(seed, Drawn::Choices);
-        reports.push(report_on(&format!("Lawful seed {seed}"), Build::new(&choices).finish()).await);
-    }
-    for fault in faults().into_iter().filter(|fault| FAULTS.contains(&fault.name.as_str())) {
-        reports.push(report_on(&fault.name, fault.variation).await);
-    }
-    assert_eq!(reports.len(), 7 + FAULTS.len());
-    let page = compare::html(&compare::compare(inputs(&reports)));
-    browser.look("comparison-of-thirteen", &page, include_str!("browser/compare.js"));
-}
-
-/// The report on a variation of the reference.
-async fn report_on(name: &str, variation: Variation) -> Report {
-    let host = Host::start(Plan::Free, variation).await;
-    let mut options = options(&host.base_url, Profile::Full);
-    options.api_key = ApiKey::new(&host.key).expect("a usable key");
-    options.quota_key = Some(ApiKey::new(&host.quota_key).expect("a usable key"));
-    options.plan = Some(Plan::Free.name().parse().expect("a plan"));
-    options.max_duration = Duration::from_hours(1);
-    options.implementation.name = Some(name.to_owned());
-    Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict")
 }

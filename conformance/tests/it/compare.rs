@@ -1,4 +1,4 @@
-//! `compare`: any number of reports as one page.
+//! `compare`: any number of reports, by implementation.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,12 @@ use animal_store_conform::formats::json;
 use animal_store_conformance::report::Report;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use sha2::{Digest, Sha256};
 
 use crate::command_line::{conform, text};
 use crate::sample;
 
 /// The sample report, as that of an implementation of this name and version, at this time.
-pub(crate) fn broken(name: &str, version: &str, started_at: &str) -> Report {
+fn broken(name: &str, version: &str, started_at: &str) -> Report {
     let mut report = sample::report();
     report.target.implementation.name = Some(name.to_owned());
     report.target.implementation.version = Some(version.to_owned());
@@ -38,17 +35,13 @@ pub(crate) fn mended(name: &str, version: &str, started_at: &str) -> Report {
     report
 }
 
-pub(crate) fn inputs(reports: &[Report]) -> Vec<Input> {
+fn inputs(reports: &[Report]) -> Vec<Input> {
     let named = reports.iter().enumerate();
     named.map(|(number, report)| Input { file: format!("{number}.json"), report: report.clone() }).collect()
 }
 
 fn compared(reports: &[Report]) -> Comparison {
     compare::compare(inputs(reports))
-}
-
-fn between<'t>(text: &'t str, start: &str, end: &str) -> Vec<&'t str> {
-    text.split(start).skip(1).filter_map(|rest| rest.split(end).next()).collect()
 }
 
 #[test]
@@ -66,7 +59,7 @@ fn the_order_of_the_reports_does_not_matter() {
         turned.rotate_left(turn);
         assert_eq!(compare::json(&compare::compare(turned.clone())), expected);
         turned.reverse();
-        assert_eq!(compare::html(&compare::compare(turned)), compare::html(&compare::compare(sorted.clone())));
+        assert_eq!(compare::json(&compare::compare(turned)), expected);
     }
 }
 
@@ -97,22 +90,15 @@ fn two_implementations_differ_as_diff_says() {
 }
 
 #[test]
-fn several_reports_of_one_implementation_are_shown_over_time_and_the_latest_is_compared() {
+fn of_several_reports_of_one_implementation_the_latest_is_compared() {
     let (first, second) = (broken("Pets", "1", "2026-06-01T12:00:00Z"), mended("Pets", "1", "2026-06-01T12:00:00.5Z"));
     let comparison = compared(&[second.clone(), first.clone()]);
     assert_eq!(comparison.implementations.len(), 1);
     assert_eq!(comparison.implementations[0].verdict, Verdict::Conforms, "the latest");
-    let [trend] = &comparison.trends[..] else { panic!("one trend: {:?}", comparison.trends) };
-    let difference = diff::compare(&first, &second);
-    let [before, after] = &trend.runs[..] else { panic!("two runs: {:?}", trend.runs) };
-    assert!(before.worse.is_empty() && before.better.is_empty() && before.verdict == first.verdict);
-    let changes = [&after.worse, &after.better, &after.otherwise].map(Vec::len);
-    assert_eq!(changes.iter().sum::<usize>(), difference.requirements.len());
-    assert!(!after.better.is_empty() && after.choices.len() == 1);
 
-    // Another version is another column, and belongs to the same trend.
+    // Another version is another column.
     let comparison = compared(&[first, second, mended("Pets", "2", "2026-06-03T12:00:00Z")]);
-    assert_eq!((comparison.implementations.len(), comparison.trends[0].runs.len()), (2, 3));
+    assert_eq!(comparison.implementations.len(), 2);
     assert!(comparison.implementations.iter().any(|column| column.title == "Pets 2"));
 }
 
@@ -121,12 +107,11 @@ fn reports_of_different_catalogues_are_marked() {
     let mut other = mended("B", "1", "2026-06-01T12:00:00Z");
     let alike = compared(&[broken("A", "1", "2026-06-01T12:00:00Z"), other.clone()]);
     assert_eq!(alike.catalogues.len(), 1);
-    assert!(!compare::html(&alike).contains("Different catalogues"));
+    assert!(!compare::markdown(&alike).contains("different catalogues"));
     other.catalogue.digest = "0".repeat(64);
     let mixed = compared(&[broken("A", "1", "2026-06-01T12:00:00Z"), other]);
     assert_eq!(mixed.catalogues.len(), 2);
     assert_ne!(mixed.implementations[0].catalogue, mixed.implementations[1].catalogue);
-    assert!(compare::html(&mixed).contains("Different catalogues"));
     assert!(compare::markdown(&mixed).contains("different catalogues"));
 }
 
@@ -142,45 +127,9 @@ fn a_requirement_that_a_catalogue_lacks_is_not_judged_there() {
 }
 
 #[test]
-fn fifty_reports_fit_in_two_megabytes_and_every_link_leads_somewhere() {
-    let reports: Vec<Report> = (0..50)
-        .map(|number| {
-            let mut report = broken(&format!("Implementation {number}"), "1.0", "2026-06-01T12:00:00Z");
-            let example =
-                report.requirements.iter().find(|r| !r.evidence.is_empty()).expect("evidence").evidence.clone();
-            for requirement in report.requirements.iter_mut().filter(|r| r.level != Level::Open) {
-                (requirement.selected, requirement.violation, requirement.status) = (true, true, Status::Fail);
-                requirement.evidence = example.clone();
-            }
-            report
-        })
-        .collect();
-    let page = compare::html(&compared(&reports));
-    assert!(page.len() < 2_000_000, "{} bytes", page.len());
-    let ids: std::collections::HashSet<&str> = between(&page, " id=\"", "\"").into_iter().collect();
-    for target in between(&page, "href=\"#", "\"") {
-        assert!(target.starts_with("i-") || ids.contains(target), "#{target}");
-    }
-    assert_eq!(
-        between(&page, "<li id=\"e50-", "\"").len(),
-        reports[0].requirements.iter().filter(|r| r.level != Level::Open).count()
-    );
-}
-
-#[test]
-fn the_page_loads_nothing_and_shows_what_candidates_say_as_text() {
-    let mut awkward = broken(sample::AWKWARD, "1", "2026-06-01T12:00:00Z");
-    awkward.target.implementation.url = Some("javascript:alert(1)".to_owned());
-    let comparison = compared(&[awkward, mended("B", "1", "2026-06-01T12:00:00Z")]);
-    let page = compare::html(&comparison);
-    assert!(!page.contains("<img") && !page.contains("href=\"javascript"), "markup of a candidate");
-    let digest = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
-    let styles: Vec<String> = between(&page, "<style>", "</style>").into_iter().map(digest).collect();
-    let script = digest(between(&page, "<script>", "</script>")[0]);
-    let policy = between(&page, "http-equiv=\"Content-Security-Policy\" content=\"", "\">")[0].replace("&#39;", "'");
-    assert!(policy.contains(&format!("style-src {};", styles.join(" "))), "{policy}\n{styles:?}");
-    assert!(policy.contains(&format!("script-src {script};")), "{policy}\n{script}");
-    let markdown = compare::markdown(&comparison);
+fn what_candidates_say_is_text() {
+    let awkward = broken(sample::AWKWARD, "1", "2026-06-01T12:00:00Z");
+    let markdown = compare::markdown(&compared(&[awkward, mended("B", "1", "2026-06-01T12:00:00Z")]));
     assert!(!markdown.contains("<img") && !markdown.contains("@everyone"), "{markdown}");
 }
 
@@ -191,13 +140,13 @@ async fn the_command_writes_each_format() {
     std::fs::write(path("a.json"), json::render(&broken("A", "1", "2026-06-01T12:00:00Z"))).expect("a file");
     std::fs::write(path("b.json"), json::render(&mended("B", "1", "2026-06-01T12:00:00Z"))).expect("a file");
     let (a, b) = (path("a.json"), path("b.json"));
-    let reports = ["html", "markdown", "json"].map(|format| format!("{format}={}", path(format)));
+    let reports = ["markdown", "json"].map(|format| format!("{format}={}", path(format)));
     let mut line = vec!["compare", &a, &b];
     line.extend(reports.iter().flat_map(|report| ["--report", report.as_str()]));
     let output = conform(&line).await;
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), String::new()), "{}", text(&output.stderr));
     let read = |name: &str| std::fs::read_to_string(path(name)).expect(name);
-    assert!(read("html").starts_with("<!doctype html>") && read("markdown").contains("| 1 | A 1 |"));
+    assert!(read("markdown").contains("| 1 | A 1 |"));
     let comparison: serde_json::Value = serde_json::from_str(&read("json")).expect("JSON");
     assert_eq!(comparison["implementations"][1]["title"], "B 1");
 

@@ -62,7 +62,6 @@ async fn a_report_of_others_acts_on_nothing_whatever_its_texts_contain() {
         &["diff", "--format=json", "hostile.json", "honest.json"],
         &["compare", "honest.json", "hostile.json"],
         &["compare", "--format=json", "hostile.json"],
-        &["compare", "--format=html", "hostile.json"],
         &["verify", "hostile.json", "--trace", "trace.jsonl"],
     ] {
         checked(&args.join(" "), folder.path(), args).await;

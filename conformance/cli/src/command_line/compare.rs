@@ -15,8 +15,8 @@ use animal_store_conformance::redaction::{Printable, printable};
 /// Compare any number of JSON reports: requirements and choices by implementation
 ///
 /// `--report json=FILE` of a run writes such a report, and --implementation names the implementation. The order of the reports does
-/// not matter. If an implementation has several reports, the latest is compared and all are shown over time. Exit codes:
-/// 0 compared · 2 a file cannot be used · 3 the output cannot be written
+/// not matter. If an implementation has several reports, the latest is compared. Exit codes: 0 compared · 2 a file cannot be used ·
+/// 3 the output cannot be written
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The reports
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 
-    /// Write the comparison to a file (repeatable); formats: markdown, html, json
+    /// Write the comparison to a file (repeatable); formats: markdown, json
     #[arg(long, value_name = "FORMAT=PATH")]
     pub report: Vec<Output>,
 }
@@ -38,8 +38,6 @@ pub(super) enum Format {
     /// Tables for a wiki or a job summary
     #[default]
     Markdown,
-    /// One page without other files
-    Html,
     /// Everything, for programs
     Json,
 }
@@ -58,7 +56,7 @@ impl FromStr for Output {
         let (name, path) = text
             .split_once('=')
             .filter(|(_, path)| !path.is_empty())
-            .ok_or("write FORMAT=PATH, such as html=compare.html")?;
+            .ok_or("write FORMAT=PATH, such as markdown=compare.md")?;
         Ok(Output { format: Format::from_str(name, false)?, path: PathBuf::from(path) })
     }
 }
@@ -67,7 +65,6 @@ impl Format {
     fn render(self, comparison: &Comparison) -> Printable {
         match self {
             Format::Markdown => Printable::document(&compare::markdown(comparison)),
-            Format::Html => Printable::document(&compare::html(comparison)),
             Format::Json => Printable::json(&compare::json(comparison)),
         }
     }

@@ -47,7 +47,7 @@ pub struct Column {
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Key {
     /// The name, else the image, else the base URL.
-    pub name: String,
+    name: String,
     version: Option<String>,
     place: Option<String>,
 }

@@ -20,8 +20,7 @@ fn write(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     implementations(out, comparison)?;
     requirements(out, comparison)?;
     choices(out, comparison)?;
-    differences(out, comparison)?;
-    trends(out, comparison)
+    differences(out, comparison)
 }
 
 /// The columns of the tables are numbered, because names are long.
@@ -79,7 +78,7 @@ fn requirements(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
         return Ok(());
     }
     writeln!(out, "\n<details><summary>Reasons</summary>\n")?;
-    for (row, index, _, reason) in reasons {
+    for (row, index, reason) in reasons {
         let reason = animal_store_conformance::layout::at_most(reason, LONGEST);
         writeln!(out, "- `{}`, {}: {}", row.id, index + 1, code(&reason))?;
     }
@@ -105,28 +104,6 @@ fn differences(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     for pair in &comparison.differences {
         let (requirements, choices) = (list(&pair.requirements), list(&pair.choices));
         writeln!(out, "| {} and {} | {requirements} | {choices} |", pair.one + 1, pair.other + 1)?;
-    }
-    Ok(())
-}
-
-fn trends(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
-    for trend in &comparison.trends {
-        writeln!(out, "\n## {} over time\n", text(&trend.name))?;
-        writeln!(out, "| judged at | version | verdict | stated requirements held | worse | better |")?;
-        writeln!(out, "|---|---|---|---|---|---|")?;
-        for run in &trend.runs {
-            writeln!(
-                out,
-                "| {} | {} | {} | {} of {} | {} | {} |",
-                text(run.started_at.as_deref().unwrap_or("nothing was sent")),
-                text(run.version.as_deref().unwrap_or_default()),
-                run.verdict.as_str(),
-                run.held,
-                run.stated,
-                list(&run.worse),
-                list(&run.better),
-            )?;
-        }
     }
     Ok(())
 }

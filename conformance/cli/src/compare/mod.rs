@@ -4,17 +4,13 @@
 //! differences between two reports are those of [`crate::diff`].
 
 mod column;
-mod html;
 mod markdown;
-mod trend;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 pub use column::Column;
-pub use html::render as html;
 pub use markdown::render as markdown;
-pub use trend::{Run, Trend};
 
 use crate::diff;
 use animal_store_conformance::report::{CatalogueVersion, Report, RequirementReport};
@@ -44,8 +40,6 @@ pub struct Comparison {
     pub choices: Vec<ChoiceRow>,
     /// Every pair of implementations that differs.
     pub differences: Vec<Pair>,
-    /// The implementations with more than one report.
-    pub trends: Vec<Trend>,
 }
 
 /// A requirement, with its outcome in each implementation.
@@ -110,16 +104,16 @@ impl Outcome {
         Outcome::NotJudged,
     ];
 
-    /// The outcome in words, a character for it, and the class of its elements, which the page of a report uses too.
-    fn shown(self) -> (&'static str, char, &'static str) {
+    /// The outcome in words, and a character for it.
+    fn shown(self) -> (&'static str, char) {
         match self {
-            Outcome::Violated => ("violated", '✗', "broken"),
-            Outcome::StaleKnownFailing => ("stale known failure", '✗', "broken"),
-            Outcome::Warning => ("warning", '!', "warning"),
-            Outcome::KnownFailing => ("known to fail", '~', "known"),
-            Outcome::NotExercised => ("not exercised", '?', "unjudged"),
-            Outcome::Held => ("held", '✓', "held"),
-            Outcome::NotJudged => ("not judged", '–', "unjudged"),
+            Outcome::Violated => ("violated", '✗'),
+            Outcome::StaleKnownFailing => ("stale known failure", '✗'),
+            Outcome::Warning => ("warning", '!'),
+            Outcome::KnownFailing => ("known to fail", '~'),
+            Outcome::NotExercised => ("not exercised", '?'),
+            Outcome::Held => ("held", '✓'),
+            Outcome::NotJudged => ("not judged", '–'),
         }
     }
 
@@ -133,10 +127,6 @@ impl Outcome {
     #[must_use]
     pub fn sign(self) -> char {
         self.shown().1
-    }
-
-    fn class(self) -> &'static str {
-        self.shown().2
     }
 
     fn of(requirement: Option<&RequirementReport>) -> Outcome {
@@ -181,10 +171,10 @@ pub struct Pair {
 }
 
 impl Comparison {
-    /// The cells that have a reason, each with the index of its implementation.
-    fn reasons(&self) -> Vec<(&Row, usize, &Cell, &str)> {
+    /// The reasons for outcomes, each with its requirement and the index of its implementation.
+    fn reasons(&self) -> Vec<(&Row, usize, &str)> {
         let cells = self.requirements.iter().flat_map(|row| row.cells.iter().enumerate().map(move |at| (row, at)));
-        cells.filter_map(|(row, (column, cell))| Some((row, column, cell, cell.reason.as_deref()?))).collect()
+        cells.filter_map(|(row, (column, cell))| Some((row, column, cell.reason.as_deref()?))).collect()
     }
 }
 
@@ -192,7 +182,6 @@ impl Comparison {
 #[must_use]
 pub fn compare(mut inputs: Vec<Input>) -> Comparison {
     inputs.sort_by_cached_key(|input| (column::key(&input.report), time_of(&input.report), input.file.clone()));
-    let trends = trend::trends(&inputs);
     let latest = column::latest(&inputs);
     let mut catalogues: Vec<CatalogueVersion> = inputs.iter().map(|input| input.report.catalogue.clone()).collect();
     catalogues.sort_by(|a, b| (&a.version, &a.digest).cmp(&(&b.version, &b.digest)));
@@ -205,7 +194,6 @@ pub fn compare(mut inputs: Vec<Input>) -> Comparison {
         choices: rows.iter().filter_map(|id| choice(&reports, id)).collect(),
         differences: pairs(&reports),
         catalogues,
-        trends,
     }
 }
 

@@ -36,7 +36,7 @@ const faintTexts = () => {
 };
 
 const finish = async () => {
-  const small = all(".cells a, .matrix td a, button, .chip").filter((element) => {
+  const small = all(".cells a, button, .chip").filter((element) => {
     const { width, height } = element.getBoundingClientRect();
     return element.checkVisibility() && (width < 24 || height < 24) && !element.matches(".copy");
   });

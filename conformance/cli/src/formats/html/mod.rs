@@ -4,7 +4,7 @@
 //! Content-Security-Policy of the page is a second line of defence.
 
 mod body;
-pub(crate) mod labels;
+mod labels;
 mod requests;
 mod timeline;
 mod view;
@@ -14,19 +14,17 @@ use askama::Template;
 use animal_store_conformance::report::Report;
 use view::Page;
 
-/// The style, and its digest in the Content-Security-Policy. The page of a comparison has it too.
-pub(crate) const STYLE: &str = include_str!("../../../templates/report/style.css");
+const STYLE: &str = include_str!("../../../templates/report/style.css");
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
 
 /// The SHA-256 digests of the style and of the script in base64, which a test verifies.
-pub(crate) const STYLE_DIGEST: &str = "sha256-SER+iFuvcamLxWdA9A1fq0lwKAKqdkrpRP6lTVzv51Q=";
+const STYLE_DIGEST: &str = "sha256-SER+iFuvcamLxWdA9A1fq0lwKAKqdkrpRP6lTVzv51Q=";
 const SCRIPT_DIGEST: &str = "sha256-1ghvJzG5CpFAu105+Lx0Zk+25JtnPB8+n0XwkPrjOIQ=";
 
-/// The Content-Security-Policy of a page: nothing may be loaded, and the only styles and scripts are those with these digests.
-pub(crate) fn policy(styles: &[&str], script: &str) -> String {
-    let styles: String = styles.iter().map(|digest| format!(" '{digest}'")).collect();
+/// The Content-Security-Policy of the page: nothing may be loaded, and the only style and script are those with these digests.
+fn policy() -> String {
     format!(
-        "default-src 'none'; style-src{styles}; script-src '{script}'; img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src '{STYLE_DIGEST}'; script-src '{SCRIPT_DIGEST}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
 }
 

@@ -8,7 +8,7 @@ use super::super::specification;
 use super::labels::{self, date_and_time, seconds, times};
 use super::requests::{self, Requests};
 use super::timeline::{self, Chart};
-use super::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST, body};
+use super::{SCRIPT, STYLE, body};
 use animal_store_conformance::layout::{capitalized, counted};
 use animal_store_conformance::report::{Choice, Evidence, LimitsShown, Report, ReportedExchange, RequirementReport};
 use animal_store_rules::catalogue::Level;
@@ -26,7 +26,7 @@ pub(super) struct Page<'r> {
     policy: String,
     /// The page about the specification: its address, if the project has one, and its file.
     specification: (Option<String>, &'static str),
-    styles: [&'static str; 1],
+    style: &'static str,
     script: &'static str,
     verdict: String,
     sentence: String,
@@ -52,8 +52,8 @@ impl<'r> Page<'r> {
         Page {
             report,
             specification: (specification::page(), specification::FILE),
-            policy: super::policy(&[STYLE_DIGEST], SCRIPT_DIGEST),
-            styles: [STYLE],
+            policy: super::policy(),
+            style: STYLE,
             script: SCRIPT,
             verdict: capitalized(report.verdict.as_str()),
             sentence: sentence(report),
