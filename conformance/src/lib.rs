@@ -90,6 +90,6 @@ pub use interrupt::Interrupt;
 pub use options::{Earlier, Invoked, Options, Resolved, Transport, UnusableOptions, normal_base_url};
 pub use probes::session::Stop;
 pub use probes::target::{Obstacle, Unusable};
-pub use report::{Digest, Implementation, Report};
+pub use report::{Implementation, Report};
 pub use run::forecast::{Forecast, exercised_by};
 pub use run::judge::{Judge, RunError, conclude, context};

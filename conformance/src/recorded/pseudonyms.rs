@@ -43,7 +43,7 @@ pub(super) fn without_secrets(trace: &Trace, options: &Options) -> (Trace, Optio
         *value = substitution.replacement(value).map_or_else(|| alike(value, &mut rng), str::to_owned);
     }
     let implementation = &mut replaced.implementation;
-    for text in [&mut implementation.name, &mut implementation.version, &mut implementation.url].into_iter().flatten() {
+    for text in [&mut implementation.name, &mut implementation.version].into_iter().flatten() {
         *text = substitution.substitute_text(text);
     }
     let mut trace = trace.clone();

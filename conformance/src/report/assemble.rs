@@ -133,12 +133,7 @@ fn selection(verdicts: &[RequirementVerdict], options: &Options) -> Selection {
 
 fn implementation(presentation: &Presentation<'_>, given: &Implementation) -> Implementation {
     let text = |text: &Option<String>| text.as_deref().map(|text| presentation.text(text));
-    Implementation {
-        name: text(&given.name),
-        version: text(&given.version),
-        url: text(&given.url),
-        digest: given.digest.clone(),
-    }
+    Implementation { name: text(&given.name), version: text(&given.version) }
 }
 
 /// A whole recording. The report may contain only some of its exchanges.

@@ -28,7 +28,7 @@ pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
 pub use confidence::Confidence;
 pub use counting::{Counting, Unexplained};
 pub use counts::PARTLY_SEEN;
-pub use identity::{CatalogueVersion, Digest, Implementation, TOOL, UnusableDigest};
+pub use identity::{CatalogueVersion, Implementation, TOOL};
 pub use key_alias::KeyAlias;
 pub use limits::LimitsShown;
 pub use model::{

@@ -105,8 +105,6 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
         let implementation = &options.implementation;
         add("--implementation", implementation.name.clone());
         add("--implementation-version", implementation.version.clone());
-        add("--implementation-url", implementation.url.clone());
-        add("--implementation-digest", implementation.digest.as_ref().map(ToString::to_string));
     }
     invoked.given.iter().for_each(|(option, value)| add(option, Some(value.clone())));
     add("--plan", options.plan.as_ref().map(ToString::to_string));

@@ -81,16 +81,11 @@ use Layer::{Environment, Flag, Top, Variable};
 const LAYERS: [Layer; 4] = [Flag, Variable, Environment, Top];
 
 /// A value for each option and layer: as it is typed, or as TOML in the last two.
-const DIGEST: &str = "gitCommit:0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f";
-const QUOTED_DIGEST: &str = "'gitCommit:0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f'";
-
 const SAMPLES: &[(&str, [&str; 4])] = &[
     ("base_url", ["http://a/v1", "http://b/v1", "'http://c/v1'", "'http://d/v1'"]),
     ("replica", ["http://e/v1", "http://f/v1", "['http://g/v1']", "['http://h/v1']"]),
     ("implementation", ["Pets", "Beasts", "'Animals'", "'Zoo'"]),
     ("implementation_version", ["1.2", "1.3", "'2'", "'3'"]),
-    ("implementation_url", ["http://a/", "https://b/c", "'http://c/'", "'http://d/'"]),
-    ("implementation_digest", [DIGEST, DIGEST, QUOTED_DIGEST, QUOTED_DIGEST]),
     ("api_key", ["sk-0451", "sk-0451", "'FIRST_KEY'", "'FIRST_KEY'"]),
     ("quota_key", ["sk-0451", "sk-0451", "'SECOND_KEY'", "'SECOND_KEY'"]),
     ("api_key_file", ["/a", "/b", "'/c'", "'/d'"]),

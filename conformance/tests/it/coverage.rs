@@ -19,7 +19,6 @@ async fn run(profile: Profile, only: &[&str], skip: &[&str]) -> Report {
     options.scope.only = only.iter().map(|id| (*id).to_owned()).collect();
     options.scope.skip = skip.iter().map(|id| (*id).to_owned()).collect();
     options.cases = Some(0);
-    options.implementation.digest = format!("sha256:{}", "0f".repeat(32)).parse().ok();
     Judge::new(options).clock(candidate.clock()).run().await.expect("a report")
 }
 

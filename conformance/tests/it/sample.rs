@@ -51,8 +51,6 @@ fn run() -> (Trace, Options) {
     options.plan = "free".parse().ok();
     options.implementation.name = Some("Pets <b>| `& more`".to_owned());
     options.implementation.version = Some("1.2.0".to_owned());
-    options.implementation.url = Some("https://example.com/pets".to_owned());
-    options.implementation.digest = format!("sha256:{}", "0f".repeat(32)).parse().ok();
     options.quota_key = ApiKey::new(QUOTA_KEY).ok();
     options.known_failing = KnownFailing::parse(
         "[[known-failing]]\nid = \"create.status-enum\"\nreason = \"see | ticket <b>`4711`</b> @everyone\"",

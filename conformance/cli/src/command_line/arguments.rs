@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
 use super::{compare, completions, diff, init, judge, man, proxy, rules, verify};
-use animal_store_conformance::report::Digest;
 use animal_store_conformance::{Options, Resolved};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
@@ -57,16 +56,6 @@ pub(super) struct Arguments {
     /// Version of the implementation, for the reports [default for an image: its label org.opencontainers.image.version]
     #[arg(long, value_name = "VERSION", env = "CONFORM_IMPLEMENTATION_VERSION", help_heading = "Target")]
     pub implementation_version: Option<String>,
-
-    /// URL of the source or documentation of the implementation, for the reports [default for an image: its label
-    /// org.opencontainers.image.url or source]
-    #[arg(long, value_name = "URL", env = "CONFORM_IMPLEMENTATION_URL", value_parser = values::web_address, help_heading = "Target")]
-    pub implementation_url: Option<String>,
-
-    /// Digest of the deployed implementation, such as sha256:… of its image, for the format in-toto [default for an image: its
-    /// digest]
-    #[arg(long, value_name = "ALGORITHM:HEX", env = "CONFORM_IMPLEMENTATION_DIGEST", help_heading = "Target")]
-    pub implementation_digest: Option<Digest>,
 
     /// API key to judge with
     #[arg(long, value_name = "KEY", env = "CONFORM_API_KEY", help_heading = "Keys")]

@@ -68,7 +68,7 @@ impl ImageRun {
     pub(super) async fn add_to(&self, report: &mut Report) {
         report.target.image = Some(self.image.name.to_string());
         let mut learnt = self.candidate.identity(&self.image.name).await;
-        for text in [&mut learnt.name, &mut learnt.version, &mut learnt.url].into_iter().flatten() {
+        for text in [&mut learnt.name, &mut learnt.version].into_iter().flatten() {
             *text = printable(&self.redactor.redact(text));
         }
         let given = std::mem::take(&mut report.target.implementation);

@@ -53,8 +53,6 @@ impl Arguments {
         options.environment = self.env.clone();
         options.implementation.name = self.implementation.clone();
         options.implementation.version = self.implementation_version.clone();
-        options.implementation.url = self.implementation_url.clone();
-        options.implementation.digest = self.implementation_digest.clone();
         options.invoked.given = self.given();
         options.transport.proxy = self.proxy.clone();
         options.transport.unix_socket = self.unix_socket.clone();
@@ -141,8 +139,6 @@ mod tests {
         options.add_replica("http://h:2/v1").unwrap();
         options.implementation.name = Some("Pets".to_owned());
         options.implementation.version = Some("1.2".to_owned());
-        options.implementation.url = Some("https://example.com/pets".to_owned());
-        options.implementation.digest = format!("sha256:{}", "0f".repeat(32)).parse().ok();
         options.scope.profile = Profile::Functional;
         options.scope.only = vec!["list".to_owned()];
         options.scope.skip = vec!["list.order".to_owned()];

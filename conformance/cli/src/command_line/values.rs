@@ -178,14 +178,6 @@ pub(super) fn base_url(text: &str) -> Result<String, UnusableOptions> {
     normal_base_url(text)
 }
 
-/// An http or https address.
-pub(super) fn web_address(text: &str) -> Result<String, String> {
-    match reqwest::Url::parse(text) {
-        Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(text.to_owned()),
-        _ => Err("an address must begin with https:// or http://".to_owned()),
-    }
-}
-
 /// The ID of a requirement, or a prefix of one.
 pub(super) fn requirement(text: &str) -> Result<String, String> {
     let text = text.trim();

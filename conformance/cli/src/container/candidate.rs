@@ -170,7 +170,7 @@ impl Candidate {
         })
     }
 
-    /// The identity of the image: its labels and its digest. It is empty if the engine does not know the image.
+    /// The implementation in the image, by its labels. It is empty if the engine does not know the image.
     pub(crate) async fn identity(&self, image: &ImageName) -> Implementation {
         match self.docker.inspect_image(&image.to_string()).await {
             Ok(inspected) => identity::of(inspected),

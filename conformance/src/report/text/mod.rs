@@ -97,8 +97,7 @@ fn head(page: &mut Page, report: &Report) {
     page.text(0, DIM, &format!("profile {}{}{plan}{strict}", report.profile.as_str(), report.side_judged()));
     let implementation = &report.target.implementation;
     if let Some(title) = implementation.title() {
-        let url = implementation.url.as_ref().map_or_else(String::new, |url| format!(", {url}"));
-        page.text(0, DIM, &format!("implementation {title}{url}"));
+        page.text(0, DIM, &format!("implementation {title}"));
     }
     for note in &report.notes {
         page.text(0, YELLOW, &format!("note: {note}"));
