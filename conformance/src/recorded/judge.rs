@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{self, Format, Head, har, lines};
+use animal_store_rules::trace::recording::{self, Format, har, lines};
 
 use super::parts::{Parts, Run};
 use super::recorded_judge::RecordedJudge;
@@ -20,69 +20,44 @@ use crate::report::Report;
 ///
 /// [`Unusable`], when a file cannot be read to its end: then nothing is judged.
 pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, Unusable> {
-    judged(files, terms).map(|judged| judged.report)
-}
-
-/// The report on recorded traffic, with facts about the recording.
-pub(super) struct Judged {
-    pub(super) report: Report,
-    /// The head of the last file, if the judge wrote it.
-    pub(super) head: Option<Head>,
-    /// Whether the report is that of one recorded run.
-    pub(super) is_run: bool,
-}
-
-/// Judges recorded traffic, and returns the head of its last file as well.
-pub(super) fn judged(files: &[PathBuf], terms: &Terms) -> Result<Judged, Unusable> {
     let mut recorded = RecordedJudge::new(terms.clone());
-    let (mut report, mut head) = (None, None);
+    let mut report = None;
     for file in files {
-        let recording = read(&mut recorded, file)?;
-        head = recording.head;
-        match recording.run {
+        match read(&mut recorded, file)? {
             // One recorded run gives the report that the run gave.
             Some(run) if files.len() == 1 => report = Some(run.conclude(terms)),
             Some(run) => drop(recorded.add(run.trace)),
             None => {}
         }
     }
-    let is_run = report.is_some();
     let report = report.unwrap_or_else(|| recorded.report(terms.rerun_command(files)));
     if report.requirements.iter().any(|requirement| requirement.selected) {
-        Ok(Judged { report, head, is_run })
+        Ok(report)
     } else {
         Err(Unusable::NothingSelected(report.side.as_str()))
     }
 }
 
-/// A recording that was read.
-struct Recording {
-    head: Option<Head>,
-    /// The run, if the file contains a whole one. It is not judged yet.
-    run: Option<Run>,
-}
-
 /// The name of a file in messages and notes.
-pub(super) fn name_of(path: &Path) -> String {
+fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 /// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
-fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Recording, Unusable> {
+fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, Unusable> {
     let name = name_of(path);
     let named = |error: Unusable| match error {
         Unusable::Unreadable(_, error) => Unusable::Unreadable(name.clone(), error),
         other => other,
     };
     let before = recorded.exchanges();
-    let recording =
-        source::open(path, &name, |text, attached| read_text(recorded, text, attached, &name)).map_err(named)?;
-    let is_empty = recording.run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty());
+    let run = source::open(path, &name, |text, attached| read_text(recorded, text, attached, &name)).map_err(named)?;
+    let is_empty = run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty());
     if is_empty && recorded.exchanges() == before {
         let hint = recorded.notes.last().map(|note| format!("\n  {note}")).unwrap_or_default();
         return Err(Unusable::Nothing(name, hint));
     }
-    Ok(recording)
+    Ok(run)
 }
 
 fn read_text(
@@ -90,7 +65,7 @@ fn read_text(
     mut text: Box<dyn BufRead + '_>,
     attached: &mut har::Attached<'_>,
     name: &str,
-) -> Result<Recording, Unusable> {
+) -> Result<Option<Run>, Unusable> {
     let format = recording::format(&mut text)?;
     let mut parts = Parts::new(recorded);
     let (head, context) = match format {
@@ -126,16 +101,15 @@ fn read_text(
         );
         parts.recorded.note(note);
         parts.judge(&Context { extent: Extent::Sample, ..context });
-        return Ok(Recording { head: Some(head.clone()), run: None });
+        return Ok(None);
     }
-    let run = match head.as_ref().filter(|head| head.extent == Extent::Run && !parts.is_divided) {
-        Some(head) => Some(parts.run(head, context, name)?),
+    match head.as_ref().filter(|head| head.extent == Extent::Run && !parts.is_divided) {
+        Some(head) => parts.run(head, context, name).map(Some),
         None => {
             parts.judge(&context);
-            None
+            Ok(None)
         }
-    };
-    Ok(Recording { head, run })
+    }
 }
 
 /// Notes the number of entries of an archive that were left out, with the reasons.

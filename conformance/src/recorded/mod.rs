@@ -1,7 +1,6 @@
 //! Recorded traffic: written by a run, and judged without sending anything.
 //!
-//! [`judge`] reads traces and HTTP Archives from files, [`verify`] derives a report again from its trace, and [`RecordedJudge`] judges traffic
-//! while it is being recorded.
+//! [`judge`] reads traces and HTTP Archives from files, and [`RecordedJudge`] judges traffic while it is being recorded.
 
 mod judge;
 mod options;
@@ -14,7 +13,6 @@ mod terms;
 mod totals;
 mod unusable;
 mod utf16;
-mod verify;
 
 pub use judge::judge;
 pub use parts::{LONGEST_PART, PART, PART_EXCHANGES, weight};
@@ -23,4 +21,3 @@ pub use record::{record, writer};
 pub use recorded_judge::RecordedJudge;
 pub use terms::Terms;
 pub use unusable::Unusable;
-pub use verify::{Unverifiable, Verification, verify};

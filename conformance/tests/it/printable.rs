@@ -55,14 +55,12 @@ async fn a_report_of_others_acts_on_nothing_whatever_its_texts_contain() {
     hostile["gap_profile"][0]["id"] = HOSTILE.into();
     write("honest.json", &honest.to_string());
     write("hostile.json", &hostile.to_string());
-    write("trace.jsonl", HOSTILE);
     for args in [
         &["diff", "honest.json", "hostile.json"][..],
         &["diff", "hostile.json", "honest.json"],
         &["diff", "--format=json", "hostile.json", "honest.json"],
         &["compare", "honest.json", "hostile.json"],
         &["compare", "--format=json", "hostile.json"],
-        &["verify", "hostile.json", "--trace", "trace.jsonl"],
     ] {
         checked(&args.join(" "), folder.path(), args).await;
     }
@@ -86,7 +84,6 @@ async fn a_file_that_cannot_be_used_is_named_and_quoted_without_acting() {
         vec!["judge", HOSTILE],
         vec!["diff", HOSTILE, "b.har"],
         vec!["compare", HOSTILE],
-        vec!["verify", HOSTILE, "--trace", "x"],
         vec!["rules", HOSTILE],
         vec![HOSTILE],
         vec!["--profile", HOSTILE],

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use animal_store_conform::formats::{har, json};
-use animal_store_conformance::recorded::{Terms, judge, verify};
+use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, Verdict};
 use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
 use animal_store_rules::verdict::Status;
 
 use crate::candidate::{Candidate, KEY, Nature};
-use crate::command_line::{conform, text};
 use crate::options;
 use crate::support::root;
 
@@ -43,14 +42,6 @@ async fn a_recorded_run_gives_the_same_report_and_contains_no_key() {
         let trace = written(folder.path(), "run.jsonl", &trace);
         let again = judge(std::slice::from_ref(&trace), &Terms::default()).expect("a report");
         assert_eq!(json::render(&again), json::render(&report));
-        let file = written(folder.path(), "report.json", &json::render(&report));
-        let verification = verify(&file, &trace, &Terms::default()).expect("a verification");
-        assert_eq!(
-            (verification.count, verification.exchanges),
-            (0, report.requests),
-            "{:?}",
-            verification.differences
-        );
         let archive = written(folder.path(), "run.har", &har::render(&report));
         let again = judge(&[archive], &Terms::default()).expect("a report");
         assert_eq!(statuses(&again), statuses(&report));
@@ -69,18 +60,6 @@ async fn a_body_that_the_judge_did_not_read_to_its_end_is_in_the_archive_what_it
     let folder = tempfile::tempdir().expect("a folder");
     let again = judge(&[written(folder.path(), "run.har", &archive.to_string())], &Terms::default()).expect("a report");
     assert_eq!(statuses(&again)["service.complete-answer"].0, Status::Fail);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_report_that_was_changed_does_not_verify() {
-    let (report, trace) = run(Nature::default()).await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let trace = written(folder.path(), "run.jsonl", &trace);
-    let changed = json::render(&report).replacen("\"status\": \"pass\"", "\"status\": \"fail\"", 1);
-    let verification =
-        verify(&written(folder.path(), "report.json", &changed), &trace, &Terms::default()).expect("a verification");
-    assert_eq!(verification.count, 1);
-    assert!(verification.differences[0].starts_with("/requirements/service.complete-answer/status: \"fail\""));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,105 +96,6 @@ async fn recordings_of_two_services_are_not_judged_together() {
     judge(&[one.clone(), same], &Terms::default()).expect("one service");
     let error = judge(&[one, other], &Terms::default()).expect_err("two services").to_string();
     assert!(error.contains("https://a.example/v1 and of https://b.example/v1"), "{error}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_report_of_another_version_differs_and_the_version_is_the_first_reason() {
-    let (report, trace) = run(Nature::default()).await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = written(folder.path(), "run.jsonl", &trace);
-    let verified = |report: &serde_json::Value, trace: &Path| {
-        let file = written(folder.path(), "report.json", &report.to_string());
-        verify(&file, trace, &Terms::default()).expect("a verification")
-    };
-    let mut older: serde_json::Value = serde_json::from_str(&json::render(&report)).expect("JSON");
-    assert_eq!(verified(&older, &at).reasons, [""; 0]);
-    older["requirements"][0]["title"] = "Another title".into();
-    older["tool"]["version"] = "0.0.9".into();
-    older["catalogue"]["digest"] = "0123456789abcdef".into();
-    let verification = verified(&older, &at);
-    assert_eq!((verification.count, verification.reasons.len()), (3, 1), "{verification:?}");
-    let reason = &verification.reasons[0];
-    assert!(reason.starts_with("version 0.0.9 with the catalogue 0123456789ab wrote the report"), "{reason}");
-    assert!(verification.differences[0].starts_with("/tool/version"), "{:?}", verification.differences);
-    assert!(verification.differences[1].starts_with("/catalogue/digest"), "{:?}", verification.differences);
-    let same: serde_json::Value = serde_json::from_str(&json::render(&report)).expect("JSON");
-    let digest = same["catalogue"]["digest"].as_str().expect("a digest");
-    let written_before = written(folder.path(), "older.jsonl", &trace.replacen(digest, "0123456789abcdef", 1));
-    let verification = verified(&same, &written_before);
-    assert_eq!((verification.count, verification.reasons.len()), (0, 1), "a trace may be judged by a later version");
-    assert!(verification.reasons[0].contains("wrote the recording"), "{:?}", verification.reasons);
-}
-
-#[test]
-fn a_report_with_two_members_of_one_name_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let report = written(folder.path(), "report.json", "{\"verdict\": \"violates\",\n\"verdict\": \"conforms\"}");
-    let error = verify(&report, &folder.path().join("none"), &Terms::default()).expect_err("two verdicts").to_string();
-    assert!(error.contains("two members `verdict`") && error.contains("line 2"), "{error}");
-}
-
-/// Verifies a report on other traffic than a run: each key gets a new pseudonym each time.
-pub(crate) fn difference_of(report: &Report, recording: &Path) -> (usize, Vec<String>, Vec<String>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = written(folder.path(), "report.json", &json::render(report));
-    let verification = verify(&file, recording, &Terms::default()).expect("a verification");
-    (verification.count, verification.differences, verification.not_compared)
-}
-
-#[test]
-fn a_report_on_an_archive_verifies_on_the_terms_that_it_states() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let archives = root().join("fixtures/archives");
-    let text = std::fs::read_to_string(archives.join("mitmproxy.har")).expect("a readable file");
-    let staging = text.replace("\\\"status\\\":\\\"sold\\\"", "\\\"status\\\":\\\"Sold\\\"");
-    let archive = written(folder.path(), "session.har", &staging);
-    let moved = written(folder.path(), "moved.har", &staging);
-    let only = |id: &str| Some(Scope { only: vec![id.to_owned()], ..Scope::default() });
-    let rows = [
-        ("without options", Terms::default()),
-        ("--strict", Terms { strict: Some(true), ..Terms::default() }),
-        ("--only", Terms { scope: only("pet"), ..Terms::default() }),
-        ("--side", Terms { side: Some(Side::Both), plan: "pro".parse().ok(), ..Terms::default() }),
-    ];
-    for (name, terms) in rows {
-        let report = judge(std::slice::from_ref(&archive), &terms).expect(name);
-        assert!(json::render(&report).contains("key-1-"), "{name}: the evidence names a key");
-        assert_eq!(difference_of(&report, &moved), (0, Vec::new(), Vec::new()), "{name}");
-        let mut changed = report.clone();
-        changed.requests += 1;
-        assert_eq!(difference_of(&changed, &moved).0, 1, "{name}");
-        let mut noted = report;
-        noted.notes.push("the server is certified".to_owned());
-        assert_eq!(difference_of(&noted, &moved).0, 1, "{name}");
-    }
-}
-
-#[tokio::test]
-async fn verify_says_what_it_proves_and_what_it_does_not() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let sample = SESSION.replace("STATUS", "Sold").replace("\"size\": 59", "\"size\": 54");
-    let archive = written(folder.path(), "session.har", &sample);
-    let known = "[[known-failing]]\nid = \"pet.status-values\"\nreason = \"capitals\"\n";
-    let known = written(folder.path(), "known.toml", known).display().to_string();
-    let (archive, report) = (archive.display().to_string(), folder.path().join("report.json").display().to_string());
-    let to = format!("json={report}");
-    let judged = conform(&["judge", &archive, "--known-failing", &known, "--report", &to]).await;
-    assert_eq!(judged.status.code(), Some(4), "{}", text(&judged.stderr));
-    // A note of the report names the archive, which has another name now.
-    let archive = written(folder.path(), "moved.har", &sample).display().to_string();
-    let verified = conform(&["verify", &report, "--trace", &archive, "--known-failing", &known]).await;
-    assert_eq!(
-        (verified.status.code(), text(&verified.stdout).as_str()),
-        (
-            Some(0),
-            "verified: the trace of 1 exchange gives the same report\n\
-             This proves that the report follows from the trace, not that the server sent it.\n"
-        )
-    );
-    let without = conform(&["verify", &report, "--trace", &archive]).await;
-    assert_eq!(without.status.code(), Some(1));
-    assert!(text(&without.stdout).contains("/requirements/pet.status-values/"), "{}", text(&without.stdout));
 }
 
 /// An archive as a browser writes one: a sign-in page, then requests with a key.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
-use super::{compare, completions, diff, init, judge, man, proxy, rules, verify};
+use super::{compare, completions, diff, init, judge, man, proxy, rules};
 use animal_store_conformance::{Options, Resolved};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
@@ -213,7 +213,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FORMAT=PATH", env = "CONFORM_REPORT", value_delimiter = '\n', help = values::report_help("repeatable; in the variable, one per line"), help_heading = "Output")]
     pub report: Vec<ReportFile>,
 
-    /// Write the trace of the run to this file, without keys; `conform judge` and `conform verify` read it
+    /// Write the trace of the run to this file, without keys; `conform judge` reads it
     #[arg(long, value_name = "FILE", env = "CONFORM_RECORD", help_heading = "Output")]
     pub record: Option<PathBuf>,
 
@@ -258,7 +258,6 @@ pub(super) enum Command {
     Rules(rules::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
-    Verify(verify::Arguments),
 }
 
 /// The command line's definition, for help, completions and man pages.

@@ -30,7 +30,6 @@ mod to_options;
 mod traffic;
 mod usage_error;
 mod values;
-mod verify;
 
 pub use arguments::command;
 pub use parse::parse;

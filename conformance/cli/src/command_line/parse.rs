@@ -84,7 +84,6 @@ fn run(command: &Command, program: String) -> ExitCode {
         Command::Man(man) => man.run(super::arguments::command()),
         Command::Judge(judge) => judge.run(program),
         Command::Proxy(proxy) => proxy.run(program),
-        Command::Verify(verify) => verify.run(),
         Command::Rules(rules) => match rules.output() {
             Ok(text) => print(text, ExitCode::Success),
             Err(error) => usage(&error),

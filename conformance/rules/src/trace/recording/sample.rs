@@ -42,23 +42,16 @@ const USER_AGENT: &str = "user-agent";
 const OMITTED: &str = "omitted";
 
 /// The beginning of every pseudonym; a number and the salt follow.
-pub const PREFIX: &str = "key-";
+const PREFIX: &str = "key-";
 
 /// The number of letters of the salt, which distinguishes the pseudonyms of different recordings.
 pub const SALT: usize = 4;
 
-/// The number and the salt at the beginning of a text that follows [`PREFIX`], as in `12-abcd`.
-#[must_use]
-pub fn pseudonym_at(text: &str) -> Option<&str> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let salt = text.get(digits..)?.strip_prefix('-')?;
-    let letters = salt.bytes().take_while(u8::is_ascii_lowercase).count();
-    (digits > 0 && letters == SALT).then(|| &text[..=digits + SALT])
-}
-
-/// Returns true if a text is a pseudonym.
+/// Returns true if a text is a pseudonym, such as `key-12-abcd`.
 fn is_pseudonym(text: &str) -> bool {
-    text.strip_prefix(PREFIX).is_some_and(|name| pseudonym_at(name) == Some(name))
+    let Some((number, salt)) = text.strip_prefix(PREFIX).and_then(|name| name.split_once('-')) else { return false };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && salt.len() == SALT && salt.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// Returns true if a value is a pseudonym or ends with one, after a space or as a parameter.
