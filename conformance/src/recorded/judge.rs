@@ -78,17 +78,11 @@ fn read_text(
             let chosen = parts.recorded.terms.base_url.clone();
             let summary = har::read(text, chosen.as_deref(), attached, |summary, exchange| {
                 let base_url = summary.base_url.as_deref().unwrap_or_default();
-                parts.take(summary.head.as_ref(), base_url, exchange)
+                parts.take(None, base_url, exchange)
             })?;
             describe(parts.recorded, &summary, name);
-            let context = match &summary.head {
-                Some(head) => head.context()?,
-                None => {
-                    let base_url = summary.base_url.as_deref().unwrap_or_default();
-                    parts.recorded.context(base_url, Extent::Sample)
-                }
-            };
-            (summary.head, context)
+            let base_url = summary.base_url.as_deref().unwrap_or_default();
+            (None, parts.recorded.context(base_url, Extent::Sample))
         }
     };
     parts.recorded.recorded_at(&context.base_url)?;

@@ -16,7 +16,6 @@ mod utf16;
 
 pub use judge::judge;
 pub use parts::{LONGEST_PART, PART, PART_EXCHANGES, weight};
-pub(crate) use record::head;
 pub use record::{record, writer};
 pub use recorded_judge::RecordedJudge;
 pub use terms::Terms;

@@ -131,8 +131,7 @@ impl<'c> Parts<'c> {
             serde_json::from_value(head.options.clone()).map_err(|error| wrong(error.to_string()))?;
         let (ended_early, took) = (options.ended_early.clone(), options.took);
         let options = options.restore(&context).ok_or_else(|| wrong("a run without a key".to_owned()))?;
-        let exchanges = super::pseudonyms::restored(self.pending, &options);
-        Ok(Run { trace: Trace { context, exchanges }, options, ended_early, took })
+        Ok(Run { trace: Trace { context, exchanges: self.pending }, options, ended_early, took })
     }
 }
 

@@ -19,7 +19,7 @@ use animal_store_rules::secrets::{LEAST_DISTINCT, LEAST_SECRET, is_credential, i
 use animal_store_rules::trace::Trace;
 
 /// The variables that hold the keys of a run, in the order of its keys.
-pub(crate) const VARIABLES: [&str; 2] = ["CONFORM_API_KEY", "CONFORM_QUOTA_KEY"];
+const VARIABLES: [&str; 2] = ["CONFORM_API_KEY", "CONFORM_QUOTA_KEY"];
 
 /// The redactor for the secrets in the options. Keys become shell variables, such as `${CONFORM_API_KEY}`, and other secrets [`HIDDEN`].
 #[must_use]

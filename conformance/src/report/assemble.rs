@@ -109,7 +109,6 @@ fn assemble_with(
         counting: remarks.counting,
         timeline: trace.exchanges.iter().filter_map(|exchange| window_point(presentation, exchange)).collect(),
         exchanges,
-        head: None,
     }
 }
 

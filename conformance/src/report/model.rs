@@ -119,9 +119,6 @@ pub struct Report {
     /// several times as large: HAR is the format for exchanges.
     #[serde(skip)]
     pub exchanges: Vec<RecordedExchange>,
-    /// The head of the recording, with which an archive of the exchanges can be judged again.
-    #[serde(skip)]
-    pub head: Option<serde_json::Value>,
 }
 
 /// An option of the command line.

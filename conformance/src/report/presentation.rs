@@ -15,7 +15,6 @@ use crate::redaction::{Redactor, printable, redactor_for, without_its_value};
 use animal_store_rules::request::{Credential, Defect, credential_of};
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Connection, Exchange, Outcome, Request};
-use animal_store_rules::trace::knowledge::Answerer;
 
 /// The maximum number of characters of a body that a failure shows.
 const MAX_SHOWN: usize = 2_000;
@@ -88,13 +87,13 @@ impl<'t> Presentation<'t> {
     /// An exchange for the report.
     pub(crate) fn exchange(&self, exchange: &Exchange) -> RecordedExchange {
         let redactor = &self.redactor;
-        let (response, failure, failure_kind) = match &exchange.outcome {
+        let (response, failure) = match &exchange.outcome {
             Outcome::Response(response) => {
                 let headers = self.fields(&response.headers);
                 let body = body(&response.body, response.cut, redactor);
-                (Some(RecordedResponse { status: response.status, headers, body }), None, None)
+                (Some(RecordedResponse { status: response.status, headers, body }), None)
             }
-            Outcome::Failed(failure) => (None, Some(self.text(&failure.detail)), Some(failure.kind)),
+            Outcome::Failed(failure) => (None, Some(self.text(&failure.detail))),
         };
         let request = &exchange.request;
         let address = self.own(self.trace.context.address_of(request));
@@ -116,10 +115,6 @@ impl<'t> Presentation<'t> {
             request_body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             response,
             failure,
-            failure_kind,
-            answerer: Some(exchange.known.answerer).filter(|answerer| *answerer != Answerer::Service),
-            case: exchange.case,
-            kept: request.connection == Connection::Kept,
         }
     }
 
@@ -232,7 +227,6 @@ fn body(bytes: &[u8], cut: bool, redactor: &Redactor) -> RecordedBody {
         base64: (!faithful).then(|| BASE64_STANDARD.encode(kept)),
         size: bytes.len(),
         cut: cut || !is_whole,
-        unread: cut,
     }
 }
 

@@ -1,8 +1,6 @@
 //! Exchanges of a run as archives show them: whole, redacted, with bodies up to a bound. Other formats show evidence only.
 
 use super::key_alias::KeyAlias;
-use animal_store_rules::trace::exchange::FailureKind;
-use animal_store_rules::trace::knowledge::Answerer;
 
 /// An exchange of the run, keys redacted, with its bodies up to a bound.
 #[derive(Clone, Debug)]
@@ -38,14 +36,6 @@ pub struct RecordedExchange {
     pub response: Option<RecordedResponse>,
     /// The error, if there was no response.
     pub failure: Option<String>,
-    /// The kind of the error.
-    pub failure_kind: Option<FailureKind>,
-    /// The party that answered, if not the service.
-    pub answerer: Option<Answerer>,
-    /// The number of the generated case that the request belongs to.
-    pub case: Option<usize>,
-    /// Whether the request was sent on the kept connection.
-    pub kept: bool,
 }
 
 /// A response of the run.
@@ -72,6 +62,4 @@ pub struct RecordedBody {
     pub size: usize,
     /// Whether the body is truncated here.
     pub cut: bool,
-    /// Whether the body was longer than the judge reads.
-    pub unread: bool,
 }

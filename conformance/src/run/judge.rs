@@ -269,7 +269,6 @@ pub(crate) fn conclude_run(
     notes.extend(long_bodies(&trace.exchanges));
     notes.extend(mended(&conclusion.verdicts, options));
     notes.extend(options.replay.and_then(|case| replayed(case, options, &mut conclusion.verdicts)));
-    let head = recorded::head(trace, options, ended_early.as_deref(), took);
     let remarks = Remarks {
         notes,
         transcript_diff: Transcript::new(&history).difference(),
@@ -282,7 +281,6 @@ pub(crate) fn conclude_run(
         report.notes.insert(0, since.to_string());
         report.since = Some(since);
     }
-    report.head = serde_json::to_value(head).ok();
     if let Some(took) = took {
         report.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use animal_store_conform::formats::{har, html, json, markdown};
+use animal_store_conform::formats::{html, json, markdown};
 use animal_store_conformance::Unusable;
 use animal_store_conformance::recorded::{Terms, judge as judge_recorded};
 use animal_store_conformance::report::text::Detail;
@@ -389,16 +389,10 @@ async fn a_recorded_run_of_a_fleet_gives_the_same_report() {
     let (report, trace) = Judge::new(options).clock(fleet[0].clock()).run_and_record().await.expect("a verdict");
     assert!(!trace.contains(KEY) && trace.contains(r#""replica":1"#));
     let folder = tempfile::tempdir().expect("a folder");
-    let judged = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).expect("a writable folder");
-        judge_recorded(&[path], &Terms::default()).expect("a report")
-    };
-    assert_eq!(json::render(&judged("run.jsonl", &trace)), json::render(&report));
-    let archive = judged("run.har", &har::render(&report));
-    assert_eq!(attributed(&archive, "headers.reset"), attributed(&report, "headers.reset"));
-    let requests = |report: &Report| report.replicas.iter().map(|replica| replica.requests).collect::<Vec<_>>();
-    assert_eq!(requests(&archive), requests(&report));
+    let path = folder.path().join("run.jsonl");
+    std::fs::write(&path, trace).expect("a writable folder");
+    let again = judge_recorded(&[path], &Terms::default()).expect("a report");
+    assert_eq!(json::render(&again), json::render(&report));
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ pub(crate) fn statuses(report: &Report) -> BTreeMap<&str, (Status, usize, usize)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_recorded_run_gives_the_same_report_and_contains_no_key() {
+async fn a_recorded_run_gives_the_same_report_and_contains_no_key_and_its_archive_accuses_nobody() {
     for nature in [Nature::default(), Nature { odd: true, ..Nature::default() }] {
         let (report, trace) = run(nature).await;
         assert!(!trace.contains(KEY), "the trace contains the key");
@@ -43,23 +43,9 @@ async fn a_recorded_run_gives_the_same_report_and_contains_no_key() {
         let again = judge(std::slice::from_ref(&trace), &Terms::default()).expect("a report");
         assert_eq!(json::render(&again), json::render(&report));
         let archive = written(folder.path(), "run.har", &har::render(&report));
-        let again = judge(&[archive], &Terms::default()).expect("a report");
-        assert_eq!(statuses(&again), statuses(&report));
+        let sample = judge(&[archive], &Terms { strict: Some(true), ..Terms::default() }).expect("a report");
+        assert_eq!((crate::broken(&sample), statuses(&sample)["list.array"].0), (Vec::new(), Status::Pass));
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_the_judge_did_not_read_to_its_end_is_in_the_archive_what_it_was_in_the_run() {
-    let (report, _) = run(Nature::default()).await;
-    let mut archive: serde_json::Value = serde_json::from_str(&har::render(&report)).expect("JSON");
-    let response = &mut archive["log"]["entries"][3]["response"];
-    response["content"]["_unread"] = true.into();
-    // A body that announces its length ends.
-    let fields = response["headers"].as_array_mut().expect("fields");
-    fields.retain(|field| field["name"] != "content-length");
-    let folder = tempfile::tempdir().expect("a folder");
-    let again = judge(&[written(folder.path(), "run.har", &archive.to_string())], &Terms::default()).expect("a report");
-    assert_eq!(statuses(&again)["service.complete-answer"].0, Status::Fail);
 }
 
 #[tokio::test(flavor = "multi_thread")]

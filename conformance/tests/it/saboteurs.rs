@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use animal_store_conform::formats::har;
 use animal_store_conformance::Judge;
 use animal_store_conformance::recorded::{self, Terms};
 use animal_store_conformance::report::Report;
@@ -72,23 +71,21 @@ async fn caught_by(fault: &Fault, has_two_keys: bool) -> Result<Vec<String>, Str
     let outcome = Judge::new(options).clock(host.clock.clone()).run_and_record().await;
     let (report, trace) = outcome.map_err(|error| format!("no verdict: {error}"))?;
     few_refusals(&report)?;
-    for (name, recording) in [("run.jsonl", trace), ("run.har", har::render(&report))] {
-        let again = judge_again(name, &recording)?;
-        let differing = report.requirements.iter().zip(&again.requirements).find(|(run, file)| {
-            (&run.id, run.status, run.failures, &run.observed) != (&file.id, file.status, file.failures, &file.observed)
-        });
-        if let Some((run, file)) = differing {
-            return Err(format!("{} is judged otherwise from {name}: {run:?}, then {file:?}", run.id));
-        }
+    let again = judge_again(&trace)?;
+    let differing = report.requirements.iter().zip(&again.requirements).find(|(run, file)| {
+        (&run.id, run.status, run.failures, &run.observed) != (&file.id, file.status, file.failures, &file.observed)
+    });
+    if let Some((run, file)) = differing {
+        return Err(format!("{} is judged otherwise from its trace: {run:?}, then {file:?}", run.id));
     }
     Ok(broken_in(&report))
 }
 
-/// The report on a recording in a file of this name.
-fn judge_again(name: &str, recording: &str) -> Result<Report, String> {
+/// The report on the trace of a run.
+fn judge_again(trace: &str) -> Result<Report, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let file = folder.path().join(name);
-    std::fs::write(&file, recording).map_err(|error| error.to_string())?;
+    let file = folder.path().join("run.jsonl");
+    std::fs::write(&file, trace).map_err(|error| error.to_string())?;
     recorded::judge(&[file], &Terms::default()).map_err(|error| format!("the recording is not judged: {error}"))
 }
 

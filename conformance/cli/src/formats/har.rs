@@ -1,9 +1,8 @@
 //! The exchanges as an HTTP Archive, version 1.2, which browsers and most HTTP tools can open.
 //!
-//! Members that begin with an underscore are extensions of this judge, as the format allows.
+//! Members that begin with an underscore are extensions, as the format allows: `_key` is the key of the request by its role, and `_error`,
+//! as Chromium writes it, the reason why there is no response.
 
-use animal_store_rules::trace::exchange::FailureKind;
-use animal_store_rules::trace::knowledge::Answerer;
 use serde::Serialize;
 
 use animal_store_conformance::report::{RecordedBody, RecordedExchange, RecordedResponse, Report};
@@ -13,7 +12,6 @@ use animal_store_conformance::report::{RecordedBody, RecordedExchange, RecordedR
 pub fn render(report: &Report) -> String {
     let log = Log {
         version: "1.2",
-        head: report.head.as_ref(),
         creator: Creator { name: &report.tool.name, version: &report.tool.version },
         entries: report.exchanges.iter().map(entry).collect(),
         comment: about(report),
@@ -36,8 +34,6 @@ struct Archive<'r> {
 #[derive(Serialize)]
 struct Log<'r> {
     version: &'static str,
-    #[serde(rename = "_conform", skip_serializing_if = "Option::is_none")]
-    head: Option<&'r serde_json::Value>,
     creator: Creator<'r>,
     entries: Vec<Entry<'r>>,
     comment: String,
@@ -59,24 +55,8 @@ struct Entry<'r> {
     cache: Empty,
     timings: Timings,
     comment: String,
-    #[serde(rename = "_number")]
-    number: usize,
     #[serde(rename = "_key")]
     key: &'static str,
-    #[serde(rename = "_probe")]
-    probe: &'r str,
-    #[serde(rename = "_step", skip_serializing_if = "str::is_empty")]
-    step: &'r str,
-    #[serde(rename = "_case", skip_serializing_if = "Option::is_none")]
-    case: Option<usize>,
-    #[serde(rename = "_kept", skip_serializing_if = "std::ops::Not::not")]
-    kept: bool,
-    #[serde(rename = "_receivedAt")]
-    received_at: &'r str,
-    #[serde(rename = "_failure", skip_serializing_if = "Option::is_none")]
-    failure: Option<FailureKind>,
-    #[serde(rename = "_answerer", skip_serializing_if = "Option::is_none")]
-    answerer: Option<Answerer>,
 }
 
 /// An object without members.
@@ -117,10 +97,6 @@ struct Pair<'r> {
 struct PostData<'r> {
     mime_type: &'r str,
     text: &'r str,
-    #[serde(rename = "_base64", skip_serializing_if = "Option::is_none")]
-    base64: Option<&'r str>,
-    #[serde(rename = "_cut", skip_serializing_if = "std::ops::Not::not")]
-    cut: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     comment: Option<String>,
 }
@@ -151,10 +127,6 @@ struct Content<'r> {
     text: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding: Option<&'static str>,
-    #[serde(rename = "_cut", skip_serializing_if = "std::ops::Not::not")]
-    cut: bool,
-    #[serde(rename = "_unread", skip_serializing_if = "std::ops::Not::not")]
-    unread: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     comment: Option<String>,
 }
@@ -176,15 +148,7 @@ fn entry(exchange: &RecordedExchange) -> Entry<'_> {
         cache: Empty {},
         timings: Timings { send: 0.0, wait: time, receive: 0.0 },
         comment: format!("{}: {step}", exchange.probe).trim_end_matches([':', ' ']).to_owned(),
-        number: exchange.number,
         key: exchange.key.as_str(),
-        probe: &exchange.probe,
-        step: &exchange.step,
-        case: exchange.case,
-        kept: exchange.kept,
-        received_at: &exchange.received_at,
-        failure: exchange.failure_kind,
-        answerer: exchange.answerer,
     }
 }
 
@@ -201,8 +165,6 @@ fn request(exchange: &RecordedExchange) -> Request<'_> {
         post_data: exchange.request_body.as_ref().map(|body| PostData {
             mime_type: value(&exchange.request_headers, "content-type"),
             text: &body.text,
-            base64: body.base64.as_deref(),
-            cut: body.cut,
             comment: comment(body),
         }),
         headers_size: UNKNOWN,
@@ -226,8 +188,6 @@ fn response(response: &RecordedResponse) -> Response<'_> {
             mime_type: value(&response.headers, "content-type"),
             text: Some(body.base64.as_deref().unwrap_or(&body.text)),
             encoding: body.base64.as_ref().map(|_| "base64"),
-            cut: body.cut,
-            unread: body.unread,
             comment: comment(body),
         },
         redirect_url: value(&response.headers, "location"),

@@ -12,7 +12,7 @@ use crate::trace::{Context, LeftOut};
 use super::{FORMAT, Unreadable};
 use crate::trace::keys::ApiKey;
 
-/// The description of a recording: the first line of the judge's own format, and a member of the archives that the judge writes.
+/// The description of a recording: the first line of the judge's own format.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {

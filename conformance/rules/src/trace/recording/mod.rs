@@ -40,9 +40,6 @@ pub enum Unreadable {
         "neither a trace (`conform --record FILE` writes one) nor an HTTP Archive (HAR 1.2, as browsers and proxies export it)"
     )]
     Neither,
-    /// An entry of an archive that the judge wrote has a defect.
-    #[error("{0}")]
-    Entry(String),
     /// The recording has the judge's own format in another version.
     #[error("the format `{0}` is not known here: this program reads `{FORMAT}`\n  Record the traffic again.")]
     Version(String),

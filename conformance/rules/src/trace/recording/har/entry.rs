@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::lenient::{if_readable, number};
 use super::message::{self, ReceivedResponse, SentRequest};
 use super::{Attached, LeftOut};
-use crate::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request, Response};
-use crate::trace::knowledge::{Answerer, Fact, FactSet, Knowledge};
+use crate::trace::exchange::{Connection, Exchange, Outcome, Request, Response};
+use crate::trace::knowledge::{Fact, FactSet, Knowledge};
 
 /// An entry, as far as it is read. Exporters differ, so every member may be missing. Members whose names begin with an underscore are
-/// extensions, most of them the judge's own.
+/// extensions.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Entry {
@@ -37,22 +37,6 @@ pub(super) struct Entry {
     pub(super) fetch_type: Option<String>,
     #[serde(rename = "_initiator", deserialize_with = "if_readable")]
     initiator: Option<Value>,
-    #[serde(rename = "_number", deserialize_with = "if_readable")]
-    pub(super) number: Option<usize>,
-    #[serde(rename = "_probe", deserialize_with = "if_readable")]
-    pub(super) probe: Option<String>,
-    #[serde(rename = "_step", deserialize_with = "if_readable")]
-    pub(super) step: Option<String>,
-    #[serde(rename = "_case", deserialize_with = "if_readable")]
-    pub(super) case: Option<usize>,
-    #[serde(rename = "_kept", deserialize_with = "if_readable")]
-    pub(super) kept: Option<bool>,
-    #[serde(rename = "_receivedAt", deserialize_with = "if_readable")]
-    pub(super) received_at: Option<String>,
-    #[serde(rename = "_failure", deserialize_with = "if_readable")]
-    pub(super) failure: Option<FailureKind>,
-    #[serde(rename = "_answerer", deserialize_with = "if_readable")]
-    pub(super) answerer: Option<Answerer>,
 }
 
 impl Entry {

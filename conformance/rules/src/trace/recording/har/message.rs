@@ -53,7 +53,7 @@ pub(super) struct ReceivedResponse {
     #[serde(rename = "_fetchedViaServiceWorker", deserialize_with = "if_readable")]
     pub(super) via_service_worker: Option<Value>,
     #[serde(rename = "_error", deserialize_with = "if_readable")]
-    pub(super) error: Option<String>,
+    error: Option<String>,
     #[serde(rename = "_failureText", deserialize_with = "if_readable")]
     failure_text: Option<String>,
 }
@@ -86,32 +86,14 @@ pub(super) struct ArchivedBody {
     pub(super) text: Option<Text>,
     #[serde(deserialize_with = "if_readable")]
     encoding: Option<String>,
-    /// The bytes of a request body that is not text, in an archive of the judge.
-    #[serde(rename = "_base64", deserialize_with = "if_readable")]
-    base64: Option<String>,
     /// The name of the file that contains the bytes, which Playwright writes instead of `text`.
     #[serde(rename = "_file", deserialize_with = "if_readable")]
     pub(super) file: Option<String>,
     #[serde(skip)]
     pub(super) attached: Option<Vec<u8>>,
-    #[serde(rename = "_cut", deserialize_with = "or_default")]
-    pub(super) cut: bool,
-    /// Whether the body was longer than its part that was read.
-    #[serde(rename = "_unread", deserialize_with = "or_default")]
-    pub(super) unread: bool,
 }
 
 impl ArchivedBody {
-    /// The bytes of a body that the judge wrote.
-    pub(super) fn own_bytes(&self) -> Option<Vec<u8>> {
-        let text = self.text.as_ref().map_or(&[][..], |text| &text.bytes);
-        match &self.base64 {
-            Some(base64) => BASE64_STANDARD.decode(base64).ok(),
-            None if self.encoding.as_deref() == Some("base64") => BASE64_STANDARD.decode(text).ok(),
-            None => Some(text.to_vec()),
-        }
-    }
-
     /// The bytes of a body that is recorded, as far as they are known. A text with replacement characters has lost bytes.
     fn bytes(&self) -> Option<Vec<u8>> {
         if self.file.is_some() {

@@ -1,15 +1,13 @@
 //! HTTP Archives, version 1.2, as browsers, proxies and test tools export them.
 //!
 //! Exporters leave out different parts of a message. So a part of an entry is known only if the archive shows that it is complete;
-//! otherwise it is withheld. Entries that the service did not answer, and entries that cannot be read, are left out and counted. Archives
-//! that the judge wrote itself are complete: they have further members, whose names begin with an underscore.
+//! otherwise it is withheld. Entries that the service did not answer, and entries that cannot be read, are left out and counted.
 
 mod answerer;
 mod entry;
 mod lenient;
 mod marks;
 mod message;
-mod own;
 mod state;
 mod text;
 mod url;
@@ -26,11 +24,8 @@ use self::state::Recorder;
 pub use self::state::withhold_lost;
 use self::text::ArchiveText;
 use self::url::Target;
-use super::{Head, Unreadable};
+use super::Unreadable;
 use crate::trace::exchange::Exchange;
-
-/// The member of `log` in which the judge's own archives contain their [`Head`]. It comes before the entries.
-pub const HEAD: &str = "_conform";
 
 /// The reason why an entry of an archive is left out.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -83,13 +78,11 @@ impl LeftOut {
 /// A function that reads a file that an archive names. It returns `None` if the file is missing or too long for a body.
 pub type Attached<'a> = dyn FnMut(&str) -> Option<Vec<u8>> + 'a;
 
-/// The contents of an archive in figures, and its description of itself.
+/// The contents of an archive in figures.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// The base URL of the service.
     pub base_url: Option<String>,
-    /// The head of the archive, if the judge wrote it.
-    pub head: Option<Head>,
     /// The number of entries.
     pub entries: usize,
     /// The number of entries that were left out, by reason.
@@ -185,12 +178,7 @@ fn exchange(
     attached: &mut Attached<'_>,
     recorder: &mut Recorder,
 ) -> Result<Result<Exchange, LeftOut>, Unreadable> {
-    let read = serde_json::from_str::<Entry>(text.get());
-    if let Some(head) = &summary.head {
-        let entry = read.map_err(|error| Unreadable::Entry(format!("an entry cannot be read: {error}")))?;
-        return own::exchange(head, &entry).map(Ok);
-    }
-    let mut entry = match read {
+    let mut entry = match serde_json::from_str::<Entry>(text.get()) {
         Ok(entry) => entry,
         Err(error) => {
             if summary.unreadable.len() < MAX_NAMED {
@@ -272,12 +260,6 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
             let level = match (level, name.as_str()) {
                 (Level::Archive, "log") => Level::Log,
                 (Level::Log, "entries") => Level::Entries,
-                (Level::Log, HEAD) => {
-                    let head: Head = map.next_value()?;
-                    summary.base_url = Some(head.base_url.clone());
-                    summary.head = Some(head);
-                    continue;
-                }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                     continue;
