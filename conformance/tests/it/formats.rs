@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use animal_store_conform::formats::{github, har, json, junit, markdown, sarif};
-use animal_store_conformance::report::Report;
-use animal_store_rules::verdict::Status;
-use quick_junit::{NonSuccessKind, TestCaseStatus};
+use animal_store_conform::formats::{github, har, junit, markdown, sarif};
 use serde_json::Value;
 
 use crate::sample;
@@ -23,50 +20,6 @@ fn has(value: &Value, members: &[&str]) {
     for member in members {
         assert!(value.get(member).is_some(), "{member} is missing in {value}");
     }
-}
-
-#[test]
-fn a_json_report_is_read_back_as_it_was() {
-    let report = sample::report();
-    let text = json::render(&report);
-    let read: Report = serde_json::from_str(&text).expect("a report");
-    assert_eq!(json::render(&read), text);
-    assert!(read.exchanges.is_empty() && !report.exchanges.is_empty(), "the exchanges are left to HAR");
-}
-
-#[test]
-fn junit_is_read_back_with_the_status_of_every_requirement() {
-    let report = sample::report();
-    let read = quick_junit::Report::deserialize_from_str(&junit::render(&report)).expect("JUnit");
-    let cases: Vec<_> = read.test_suites.iter().flat_map(|suite| &suite.test_cases).collect();
-    let asked: Vec<_> = report.requirements.iter().filter(|r| r.selected && r.status != Status::Observed).collect();
-    assert_eq!(cases.len(), asked.len());
-    for (case, requirement) in cases.iter().zip(&asked) {
-        assert_eq!(case.name.as_str(), requirement.id);
-        let id = &requirement.id;
-        match &case.status {
-            TestCaseStatus::NonSuccess { kind: NonSuccessKind::Failure, message, .. } => {
-                assert!(requirement.violation, "{id}");
-                let sentence =
-                    format!("expected {}; found {}", requirement.evidence[0].expected, requirement.findings());
-                assert_eq!(
-                    message.as_ref().map(quick_junit::XmlString::as_str),
-                    Some(sentence.as_str()),
-                    "{id}: nothing is lost on the way"
-                );
-            }
-            TestCaseStatus::NonSuccess { .. } => assert!(requirement.is_gap(), "{id}"),
-            TestCaseStatus::Skipped { .. } => {
-                assert!(matches!(requirement.status, Status::KnownFailing | Status::NotExercised), "{id}");
-            }
-            TestCaseStatus::Success { .. } => {
-                assert!(requirement.status == Status::Pass || requirement.is_warning(), "{id}");
-                let output = case.system_out.as_ref().map(quick_junit::XmlString::as_str).unwrap_or_default();
-                assert_eq!(requirement.is_warning(), output.starts_with("warning: "), "{id}");
-            }
-        }
-    }
-    assert_eq!((read.failures, read.errors), (6, 27));
 }
 
 /// The elements that the schema of Jenkins' xUnit plugin (junit-10.xsd) admits in each element, and the attributes.

@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use animal_store_conform::formats::html;
 use animal_store_conformance::report::Report;
-use animal_store_rules::catalogue::scope::Profile;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
-use crate::candidate::{Candidate, Nature};
 use crate::sample::{self, AWKWARD};
 use crate::support::secrets;
-use crate::{judge, options};
 
 /// A start tag.
 struct Tag<'p> {
@@ -192,84 +189,4 @@ fn a_keyboard_and_a_screen_reader_find_their_way() {
     );
     // The filters need the script, which is what makes them appear.
     assert!(page.contains(r#"aria-label="Filter the requirements" hidden>"#));
-}
-
-#[test]
-fn every_requirement_stands_on_the_page_with_its_clause() {
-    let (report, mut last) = (sample::report(), 0);
-    let page = html::render(&report);
-    for requirement in &report.requirements {
-        let row = format!(r#"id="{}" data-status=""#, requirement.id);
-        let at = page.find(&row).unwrap_or_else(|| panic!("{} is missing", requirement.id));
-        assert!(at > last, "{} stands out of order", requirement.id);
-        last = at;
-        let square =
-            format!(r##"href="#{}" title="{} ({}): "##, requirement.id, requirement.id, requirement.level.as_str());
-        assert!(page.contains(&square), "{} is missing on the map", requirement.id);
-        // As far as the first code or quotation, which stand otherwise on the page.
-        let clause = requirement.breaks.as_ref().unwrap_or(&requirement.text).split(['`', '"', '\'', '&', '<']).next();
-        assert!(clause.is_some_and(|clause| page[at..].contains(clause)), "{} has lost its clause", requirement.id);
-    }
-}
-
-#[tokio::test]
-async fn the_page_of_a_whole_run_is_small() {
-    let candidate = Candidate::start(Nature::default()).await;
-    let report = judge(options(&candidate.base_url, Profile::Functional)).await.expect("a verdict");
-    let page = html::render(&report);
-    assert!(report.exchanges.len() >= 100 && page.contains("<table>"), "{} requests", report.exchanges.len());
-    assert!(page.len() < 200_000, "{} bytes", page.len());
-}
-
-/// The colours of the light and of the dark scheme, by name.
-fn palettes(page: &str) -> [BTreeMap<&str, [f64; 3]>; 2] {
-    let mut blocks = page.split(":root {").skip(1).map(|block| {
-        let block = block.split('}').next().unwrap_or_default();
-        let colour = |line: &str| -> Option<[f64; 3]> {
-            let hex = line.trim().strip_prefix('#')?;
-            let part =
-                |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok().map(|part| f64::from(part) / 255.0);
-            Some([part(0)?, part(2)?, part(4)?])
-        };
-        let lines = block.split(';').filter_map(|line| line.trim().strip_prefix("--")?.split_once(':'));
-        lines.map(|(name, value)| (name, colour(value).unwrap_or_else(|| panic!("{name} is no colour")))).collect()
-    });
-    [blocks.next().expect("a light scheme"), blocks.next().expect("a dark scheme")]
-}
-
-/// The contrast of two colours, as WCAG 2 reckons it.
-fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
-    let luminance = |colour: [f64; 3]| {
-        let [red, green, blue] =
-            colour.map(|part| if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) });
-        0.2126 * red + 0.7152 * green + 0.0722 * blue
-    };
-    let (one, other) = (luminance(one), luminance(other));
-    (one.max(other) + 0.05) / (one.min(other) + 0.05)
-}
-
-#[test]
-fn text_stands_out_from_its_ground_in_both_schemes() {
-    assert!((contrast([1.0; 3], [0.0; 3]) - 21.0).abs() < 1e-9, "black on white");
-    let page = html::render(&sample::report());
-    let mut pairs: Vec<(String, String)> = Vec::new();
-    let mut on = |texts: &[&str], grounds: &[&str]| {
-        let all = texts.iter().flat_map(|text| grounds.iter().map(|ground| ((*text).to_owned(), (*ground).to_owned())));
-        pairs.extend(all);
-    };
-    on(&["text", "muted", "accent"], &["ground", "surface", "sunken"]);
-    on(&["on-verdict"], &["conforms", "violates", "incomplete"]);
-    on(&["surface"], &["broken", "text"]);
-    on(&["muted"], &["unjudged-tint"]);
-    for tone in ["held", "broken", "warning", "known", "unjudged", "choice"] {
-        on(&[tone], &["surface", "sunken", &format!("{tone}-tint")]);
-        on(&["text"], &[&format!("{tone}-tint")]);
-    }
-    for (scheme, palette) in ["light", "dark"].into_iter().zip(palettes(&page)) {
-        for (text, ground) in &pairs {
-            let colour = |name: &str| *palette.get(name).unwrap_or_else(|| panic!("{scheme} has no {name}"));
-            let contrast = contrast(colour(text), colour(ground));
-            assert!(contrast >= 4.5, "{text} on {ground}, {scheme}: {contrast:.2}");
-        }
-    }
 }
