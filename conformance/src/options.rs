@@ -175,8 +175,6 @@ pub struct Options {
     pub assumed_date: Option<Timestamp>,
     /// The number of generated requests; by default it depends on the rate limit.
     pub cases: Option<usize>,
-    /// Send only the generated request with this number, which is the same in every run with the same seed.
-    pub replay: Option<usize>,
     /// Whether the run ends with the first requirement that it finds broken.
     pub fail_fast: bool,
     /// The number of concurrent create requests.
@@ -262,7 +260,6 @@ impl Options {
             category_id: None,
             assumed_date: None,
             cases: None,
-            replay: None,
             fail_fast: false,
             concurrency: Options::CONCURRENCY,
             environment: None,

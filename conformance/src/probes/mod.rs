@@ -122,7 +122,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
         Probe::Credentials => credentials::run(session, &options.scope).await,
         Probe::FurtherBodies => further_bodies::run(session, plan.exhausts()).await,
         Probe::FullPage => full_page::run(session, options.concurrency).await,
-        Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,
+        Probe::Properties(cases) => properties::run(session, cases, profile.creates()).await,
         Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,
         Probe::Quota(turn) => {
             // The second turn does not wait, so this is the last opportunity.

@@ -22,8 +22,6 @@ pub struct RecordedExchange {
     pub received_at: String,
     /// The time between the two, in microseconds.
     pub elapsed_us: u64,
-    /// The options that repeat a generated request in a run of its own: `--seed 7 --replay 12`.
-    pub replay: Option<String>,
     /// The method.
     pub method: String,
     /// The whole URL.
@@ -42,8 +40,6 @@ pub struct RecordedExchange {
     pub failure_kind: Option<FailureKind>,
     /// The party that answered, if not the service.
     pub answerer: Option<Answerer>,
-    /// The number of the generated case that the request belongs to.
-    pub case: Option<usize>,
     /// Whether the request was sent on the kept connection.
     pub kept: bool,
 }

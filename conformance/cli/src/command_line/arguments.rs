@@ -124,10 +124,6 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NUMBER", env = "CONFORM_CASES", help_heading = "Run")]
     pub cases: Option<usize>,
 
-    /// Send only the generated request with this number; needs the --seed of the original run
-    #[arg(long, value_name = "NUMBER", env = "CONFORM_REPLAY", help_heading = "Run")]
-    pub replay: Option<usize>,
-
     /// Maximum number of requests
     #[arg(long, value_name = "NUMBER", env = "CONFORM_MAX_REQUESTS", default_value_t = Options::MAX_REQUESTS, help_heading = "Run")]
     pub max_requests: usize,

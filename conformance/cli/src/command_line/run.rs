@@ -19,7 +19,6 @@ use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;
 use animal_store_conformance::Interrupt;
 use animal_store_conformance::Options;
-use animal_store_conformance::Stop;
 use animal_store_conformance::Unusable;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::Detail;
@@ -177,13 +176,8 @@ impl Invocation {
             Err(error) => {
                 // A report on an earlier run must not be taken for a report on this run.
                 files.remove_earlier(self.arguments.rerun.as_deref());
-                let is_usage = matches!(
-                    error,
-                    RunError::Client(_)
-                        | RunError::NothingSelected
-                        | RunError::AnotherPlan(_)
-                        | RunError::Stopped(Stop::NoSuchCase { .. })
-                );
+                let is_usage =
+                    matches!(error, RunError::Client(_) | RunError::NothingSelected | RunError::AnotherPlan(_));
                 let code = if is_usage { usage(&error) } else { could_not_run(&error) };
                 if let RunError::Unusable(Unusable::NothingThere { .. } | Unusable::Unresolved { .. }) = error {
                     ignored_proxy().into_iter().for_each(say);
@@ -235,7 +229,7 @@ impl Invocation {
             return Ok(());
         };
         // A requirement may fail in a request that was not sent.
-        if report.ended_early.is_some() || self.arguments.replay.is_some() {
+        if report.ended_early.is_some() {
             say(format!("{} is unchanged: the run did not send everything", path.display()));
             return Ok(());
         }

@@ -67,12 +67,9 @@ impl Arguments {
         options.concurrency = self.concurrency;
         options.assumed_date = self.assume_date;
         options.cases = self.cases;
-        options.replay = self.replay;
         options.earlier = earlier.map(|rerun| rerun.earlier);
-        match self.seed {
-            Some(seed) => options.seed = seed,
-            None if self.replay.is_some() => return Err(UsageError::ReplayWithoutSeed),
-            None => {}
+        if let Some(seed) = self.seed {
+            options.seed = seed;
         }
         Ok(options)
     }
@@ -126,13 +123,6 @@ mod tests {
         assert!(options(&["--only", "auth", "--skip", "auth.challenge"]).is_ok());
     }
 
-    #[test]
-    fn replay_requires_the_seed() {
-        assert!(matches!(options(&["--replay", "3"]), Err(UsageError::ReplayWithoutSeed)));
-        let options = options(&["--replay", "3", "--seed", "7"]).unwrap();
-        assert_eq!((options.replay, options.seed), (Some(3), 7));
-    }
-
     /// Options that all differ from their defaults.
     fn unusual() -> Options {
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
@@ -157,7 +147,7 @@ mod tests {
         .map(|(option, value)| (option.to_owned(), value.to_owned()))
         .to_vec();
         (options.seed, options.max_requests, options.concurrency, options.category_id) = (7, 99, 3, Some(-5));
-        (options.cases, options.replay) = (Some(4), Some(2));
+        options.cases = Some(4);
         (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
         options.assumed_date = "2030-12-05T00:00:00Z".parse().ok();
         options.transport.timeout = Duration::from_secs(3);

@@ -63,9 +63,6 @@ pub(super) enum UsageError {
         /// The reason why it cannot be used.
         problem: String,
     },
-    /// A replay has no seed. Another seed generates other requests.
-    #[error("--replay needs the --seed of the original run, which its report contains")]
-    ReplayWithoutSeed,
     /// There is nothing to prune.
     #[error("--prune-known-failing needs the file: add --known-failing FILE")]
     NothingToPrune,

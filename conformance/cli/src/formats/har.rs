@@ -67,8 +67,6 @@ struct Entry<'r> {
     probe: &'r str,
     #[serde(rename = "_step", skip_serializing_if = "str::is_empty")]
     step: &'r str,
-    #[serde(rename = "_case", skip_serializing_if = "Option::is_none")]
-    case: Option<usize>,
     #[serde(rename = "_kept", skip_serializing_if = "std::ops::Not::not")]
     kept: bool,
     #[serde(rename = "_receivedAt")]
@@ -167,7 +165,6 @@ const HTTP: &str = "HTTP/1.1";
 
 fn entry(exchange: &RecordedExchange) -> Entry<'_> {
     let time = exchange.elapsed_us as f64 / 1_000.0;
-    let step = if exchange.step.is_empty() { exchange.replay.as_deref().unwrap_or_default() } else { &exchange.step };
     Entry {
         started_date_time: &exchange.sent_at,
         time,
@@ -175,12 +172,11 @@ fn entry(exchange: &RecordedExchange) -> Entry<'_> {
         response: exchange.response.as_ref().map_or_else(|| no_response(exchange), response),
         cache: Empty {},
         timings: Timings { send: 0.0, wait: time, receive: 0.0 },
-        comment: format!("{}: {step}", exchange.probe).trim_end_matches([':', ' ']).to_owned(),
+        comment: format!("{}: {}", exchange.probe, exchange.step).trim_end_matches([':', ' ']).to_owned(),
         number: exchange.number,
         key: exchange.key.as_str(),
         probe: &exchange.probe,
         step: &exchange.step,
-        case: exchange.case,
         kept: exchange.kept,
         received_at: &exchange.received_at,
         failure: exchange.failure_kind,

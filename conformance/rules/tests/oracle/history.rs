@@ -76,7 +76,6 @@ impl Seen {
             number,
             probe: "oracle".into(),
             step: String::new(),
-            case: None,
             request: Request::new("GET", path).authorization(format!("Bearer {}", KEYS[self.key])),
             outcome: Outcome::Response(Response { status: self.status, headers, body: body.into_bytes(), cut: false }),
             sent_at: at(self.sent),

@@ -61,7 +61,6 @@ fn exchange(number: usize, line: Line) -> Exchange {
         number,
         probe: "recorded".into(),
         step: line.step,
-        case: None,
         request: Request { method, path, query, authorization, headers, body, connection, replica: None },
         outcome: Outcome::Response(Response { status, headers: fields, body: text.into_bytes(), cut: false }),
         sent_at: line.sent_at.parse().expect("a time"),

@@ -43,8 +43,6 @@ pub(super) struct Entry {
     pub(super) probe: Option<String>,
     #[serde(rename = "_step", deserialize_with = "if_readable")]
     pub(super) step: Option<String>,
-    #[serde(rename = "_case", deserialize_with = "if_readable")]
-    pub(super) case: Option<usize>,
     #[serde(rename = "_kept", deserialize_with = "if_readable")]
     pub(super) kept: Option<bool>,
     #[serde(rename = "_receivedAt", deserialize_with = "if_readable")]
@@ -106,7 +104,6 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
         number: 0,
         probe: "recorded".into(),
         step: String::new(),
-        case: None,
         request: Request {
             method: entry.request.method.clone(),
             path,

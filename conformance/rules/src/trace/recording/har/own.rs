@@ -57,7 +57,6 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
         number: 0,
         probe: entry.probe.clone().unwrap_or_default().into(),
         step: entry.step.clone().unwrap_or_default(),
-        case: entry.case,
         request: Request {
             method: entry.request.method.clone(),
             path: path.to_owned(),
