@@ -177,8 +177,6 @@ pub struct Options {
     pub cases: Option<usize>,
     /// Whether the run ends with the first requirement that it finds broken.
     pub fail_fast: bool,
-    /// The number of concurrent create requests.
-    pub concurrency: usize,
     /// The environment of the configuration that is judged, for the report.
     pub environment: Option<String>,
     /// An earlier run whose broken requirements are judged again.
@@ -233,8 +231,6 @@ impl Options {
     pub const TIMEOUT: Duration = Duration::from_secs(10);
     /// The default maximum time to wait for a server that does not respond yet: none.
     pub const WAIT: Duration = Duration::ZERO;
-    /// The default number of concurrent create requests.
-    pub const CONCURRENCY: usize = 16;
     /// The category of new animals in an empty catalogue, if none is named.
     pub const CATEGORY_ID: i64 = 1;
 
@@ -261,7 +257,6 @@ impl Options {
             assumed_date: None,
             cases: None,
             fail_fast: false,
-            concurrency: Options::CONCURRENCY,
             environment: None,
             earlier: None,
             implementation: Implementation::default(),

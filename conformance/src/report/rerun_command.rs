@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use super::shell::word;
 use super::GivenOption;
+use super::shell::word;
 use crate::options::Options;
 use crate::redaction::without_secrets;
 use crate::redaction::{HIDDEN, Redactor};
@@ -96,7 +96,6 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
     add("--category-id", options.category_id.map(|id| id.to_string()));
     add("--assume-date", options.assumed_date.map(|time| time.to_zoned(TimeZone::UTC).date().to_string()));
     add("--cases", options.cases.map(|cases| cases.to_string()));
-    add("--concurrency", number(options.concurrency, Options::CONCURRENCY));
     add("--proxy", transport.proxy.as_deref().map(without_secrets));
     add("--unix-socket", transport.unix_socket.as_ref().map(|path| path.display().to_string()));
     transport.headers.iter().for_each(|(name, value)| {

@@ -140,10 +140,6 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SECONDS", env = "CONFORM_WAIT", default_value_t = Options::WAIT.as_secs(), value_parser = clap::value_parser!(u64).range(..=86_400), help_heading = "Run")]
     pub wait: u64,
 
-    /// Number of concurrent create requests
-    #[arg(long, value_name = "NUMBER", env = "CONFORM_CONCURRENCY", default_value_t = Options::CONCURRENCY, help_heading = "Run")]
-    pub concurrency: usize,
-
     /// Category in which animals can be created
     ///
     /// By default, a run takes the category of an animal that exists, or 1 if there is none.
