@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::redaction::urls::without_secrets;
@@ -170,9 +169,6 @@ pub struct Options {
     /// [`Options::CATEGORY_ID`].
     #[serde(skip)]
     pub category_id: Option<i64>,
-    /// The date to judge the removal of `GET /pets/{petId}` by, instead of the `Date` of the responses.
-    #[serde(skip)]
-    pub assumed_date: Option<Timestamp>,
     /// The number of generated requests; by default it depends on the rate limit.
     pub cases: Option<usize>,
     /// Whether the run ends with the first requirement that it finds broken.
@@ -254,7 +250,6 @@ impl Options {
             max_requests: Options::MAX_REQUESTS,
             max_duration: Options::MAX_DURATION,
             category_id: None,
-            assumed_date: None,
             cases: None,
             fail_fast: false,
             environment: None,

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
-
 use super::GivenOption;
 use super::shell::word;
 use crate::options::Options;
@@ -94,7 +92,6 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
     add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
     add("--wait", seconds(options.wait, Options::WAIT));
     add("--category-id", options.category_id.map(|id| id.to_string()));
-    add("--assume-date", options.assumed_date.map(|time| time.to_zoned(TimeZone::UTC).date().to_string()));
     add("--cases", options.cases.map(|cases| cases.to_string()));
     add("--proxy", transport.proxy.as_deref().map(without_secrets));
     add("--unix-socket", transport.unix_socket.as_ref().map(|path| path.display().to_string()));

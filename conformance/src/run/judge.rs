@@ -307,7 +307,6 @@ pub fn context(options: &Options) -> Context {
         plan_limits: options.plan.as_ref().and_then(Plan::plan_limits),
         category_id: options.category_id.unwrap_or(Options::CATEGORY_ID),
         vouches_for_category: options.category_id.is_some(),
-        assumed_date: options.assumed_date,
         ..Context::new(Extent::Run, &options.transport.base_url)
     }
 }

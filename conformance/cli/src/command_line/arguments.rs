@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
-use jiff::Timestamp;
 
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
@@ -151,11 +150,6 @@ pub(super) struct Arguments {
         help_heading = "Run"
     )]
     pub category_id: Option<i64>,
-
-    /// Judge the removal of GET /pets/{petId} as of this date, such as 2030-12-05 [default: the Date header of the
-    /// responses]
-    #[arg(long, value_name = "DATE", env = "CONFORM_ASSUME_DATE", value_parser = values::day, help_heading = "Run")]
-    pub assume_date: Option<Timestamp>,
 
     /// Print the plan of the run and its cost; send nothing
     #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_DRY_RUN", help_heading = "Run")]

@@ -64,7 +64,6 @@ impl Arguments {
         options.max_duration = Duration::from_secs(self.max_duration);
         options.max_requests = self.max_requests;
         options.category_id = self.category_id;
-        options.assumed_date = self.assume_date;
         options.cases = self.cases;
         options.earlier = earlier.map(|rerun| rerun.earlier);
         if let Some(seed) = self.seed {
@@ -148,7 +147,6 @@ mod tests {
         (options.seed, options.max_requests, options.category_id) = (7, 99, Some(-5));
         options.cases = Some(4);
         (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
-        options.assumed_date = "2030-12-05T00:00:00Z".parse().ok();
         options.transport.timeout = Duration::from_secs(3);
         options.transport.proxy = Some("http://me:secret@proxy:3128".to_owned());
         options.transport.unix_socket = Some("/run/api.sock".into());

@@ -6,9 +6,6 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 
 use crate::formats::{self, FORMATS, Format};
 use animal_store_conformance::{UnusableOptions, normal_base_url};
@@ -193,12 +190,6 @@ pub(super) fn requirement(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!("no requirement has this ID or ID prefix{}", catalogue().did_you_mean(text)))
-}
-
-/// The start, in UTC, of a date such as 2030-12-05.
-pub(super) fn day(text: &str) -> Result<Timestamp, String> {
-    let date: Date = text.parse().map_err(|_| "a date must have the form YYYY-MM-DD, such as 2030-12-05".to_owned())?;
-    date.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -100,7 +100,6 @@ impl History {
             category_id: 1,
             vouches_for_category: false,
             name_mark: None,
-            assumed_date: None,
             left_out: Vec::new(),
             unfinished: Vec::new(),
         };

@@ -215,7 +215,6 @@ mod tests {
             ("base_url = \"localhost/v1\"", (1, 12), "http://localhost:8080/v1"),
             ("header = [\"Authorization: Bearer x\"]", (1, 11), "Authorization is set by the judge"),
             ("report = [\"json\"]", (1, 11), "FORMAT=PATH"),
-            ("assume_date = \"soon\"", (1, 15), "such as 2030-12-05"),
             ("seed = 1\nseed = 2", (2, 1), "duplicate key"),
             ("[environments.a", (1, 16), ""),
         ] {
@@ -244,14 +243,13 @@ mod tests {
     #[test]
     fn values_are_those_of_the_command_line_and_paths_are_relative_to_the_file() {
         let file = parse(
-            "seed = 0x10\nstrict = true\nassume_date = 2030-12-05\ncategory_id = -4\nheader = ['A: b=c', 'D: e']\n\
+            "seed = 0x10\nstrict = true\ncategory_id = -4\nheader = ['A: b=c', 'D: e']\n\
              known_failing = 'known.toml'\nca_cert = '/etc/ca.pem'\nreport = ['json=out/r.json']\napi_key_env = 'A_KEY'",
         )
         .expect("a usable file");
         for (member, value) in [
             ("seed", "16"),
             ("strict", "true"),
-            ("assume_date", "2030-12-05"),
             ("category_id", "-4"),
             ("known_failing", "some/folder/known.toml"),
             ("ca_cert", "/etc/ca.pem"),

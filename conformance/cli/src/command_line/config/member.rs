@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
-use jiff::Timestamp;
 use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -41,7 +40,6 @@ enum Kind {
     Text,
     Number,
     Switch,
-    Day,
     /// A path, relative to the file.
     Path,
     /// A format and a path, relative to the file.
@@ -94,7 +92,6 @@ fn kind(arg: &Arg) -> Kind {
         {
             Kind::Number
         }
-        () if is(TypeId::of::<Timestamp>()) => Kind::Day,
         () if is(TypeId::of::<PathBuf>()) => Kind::Path,
         () if is(TypeId::of::<ReportFile>()) => Kind::Report,
         () if is(TypeId::of::<HeaderField>()) => Kind::Header,
@@ -187,7 +184,6 @@ impl Member {
                 i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
             }
             (Kind::Switch, DeValue::Boolean(on)) => Some(on.to_string()),
-            (Kind::Day, DeValue::Datetime(day)) => Some(day.to_string()),
             (Kind::Number | Kind::Switch, _) => None,
             (_, DeValue::String(text)) => Some(text.to_string()),
             _ => None,
@@ -223,7 +219,6 @@ impl Member {
         let mut value = match self.kind {
             Kind::Number => json!({ "type": "integer" }),
             Kind::Switch => json!({ "type": "boolean" }),
-            Kind::Day => json!({ "type": "string", "format": "date" }),
             Kind::Key => json!({ "type": "string", "pattern": "^[A-Z_][A-Z0-9_]*$" }),
             Kind::Text if !values.is_empty() => json!({ "type": "string", "enum": values }),
             _ => json!({ "type": "string" }),
@@ -241,7 +236,6 @@ impl Member {
         match (self.kind, self.list) {
             (Kind::Number, _) => "an integer, such as 10",
             (Kind::Switch, _) => "true or false",
-            (Kind::Day, _) => "a date, such as 2030-12-05",
             (Kind::Path, false) => "a path as a string, such as \"known-failing.toml\"",
             (Kind::Report, _) => "an array of strings, such as [\"json=report.json\"]",
             (Kind::Header, _) => "an array of strings, such as [\"X-Tenant: staging\"]",

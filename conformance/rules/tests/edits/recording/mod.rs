@@ -39,7 +39,6 @@ fn read(name: &str) -> Trace {
         category_id: head.category_id,
         vouches_for_category: false,
         name_mark: head.name_mark,
-        assumed_date: None,
         left_out: Vec::new(),
         unfinished: Vec::new(),
     };
