@@ -94,9 +94,7 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("api_key", ["sk-0451", "sk-0451", "'FIRST_KEY'", "'FIRST_KEY'"]),
     ("quota_key", ["sk-0451", "sk-0451", "'SECOND_KEY'", "'SECOND_KEY'"]),
     ("api_key_file", ["/a", "/b", "'/c'", "'/d'"]),
-    ("api_key_command", ["a", "b", "'c'", "'d'"]),
     ("quota_key_file", ["/a", "/b", "'/c'", "'/d'"]),
-    ("quota_key_command", ["a", "b", "'c'", "'d'"]),
     ("plan", ["free", "pro", "'business'", "'enterprise'"]),
     ("profile", ["full", "functional", "'read-only'", "'functional'"]),
     ("only", ["list", "get", "['pet']", "['create', 'auth']"]),
@@ -140,11 +138,7 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
 /// The samples that go together: an image is no server that runs already, a rerun takes its requirements from a report, no
 /// proxy leads to a Unix socket, and a key comes from one place.
 fn together() -> impl Iterator<Item = &'static (&'static str, [&'static str; 4])> {
-    let apart = |option: &str| {
-        ["image", "proxy", "rerun", "resolve"].contains(&option)
-            || option.ends_with("key_file")
-            || option.ends_with("key_command")
-    };
+    let apart = |option: &str| ["image", "proxy", "rerun", "resolve"].contains(&option) || option.ends_with("key_file");
     SAMPLES.iter().filter(move |(option, _)| !apart(option))
 }
 
@@ -343,42 +337,34 @@ async fn no_secret_is_shown() {
 }
 
 #[tokio::test]
-async fn a_key_comes_from_a_file_or_a_command_and_is_hidden_as_any_other() {
+async fn a_key_comes_from_a_file_and_is_hidden_as_any_other() {
     let candidate = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
     let place = Place::with("");
     std::fs::write(place.path("key"), format!("{KEY}\r\n")).expect("a file");
     let socket = candidate.own_socket().expect("a socket").display().to_string();
-    let print = format!("echo '  {KEY}'");
-    let base = ["--base-url", &candidate.base_url, "--unix-socket", &socket, "--profile", "functional", "-v"];
-    for [option, value] in [["--api-key-file", "key"], ["--api-key-command", &print]] {
-        let output = place.conform(&[&base[..], &[option, value]].concat(), &[]).await;
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(1), "{err}");
-        assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");
-        let rerun = out.lines().find(|line| line.contains("--seed") && line.contains("--base-url")).expect("a command");
-        assert!(rerun.contains(option) && !rerun.contains("--api-key "), "{rerun}");
-    }
+    let target = ["--base-url", &candidate.base_url, "--unix-socket", &socket, "--profile", "functional", "-v"];
+    let output = place.conform(&[&target[..], &["--api-key-file", "key"]].concat(), &[]).await;
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");
+    let rerun = out.lines().find(|line| line.contains("--seed") && line.contains("--base-url")).expect("a command");
+    assert!(rerun.contains("--api-key-file key") && !rerun.contains("--api-key "), "{rerun}");
 }
 
 #[tokio::test]
-async fn a_key_that_a_file_or_a_command_does_not_give_is_told_and_the_nearer_source_holds() {
+async fn a_file_without_a_key_is_named_and_the_nearer_source_of_a_key_holds() {
     let place = Place::with("base_url = 'http://127.0.0.1:1/v1'\napi_key_file = 'none'\n");
     std::fs::write(place.path("empty"), "\n").expect("a file");
     for (args, expected) in [
         (&[][..], "--api-key-file: no such file"),
         (&["--api-key-file", "empty"], "--api-key-file: the key is empty"),
-        (&["--api-key-command", "exit 7"], "--api-key-command: the command ended with exit status: 7"),
-        (&["--api-key", "sk-1", "--quota-key-command", "true"], "--quota-key-command: the key is empty"),
+        (&["--api-key", "sk-1", "--quota-key-file", "empty"], "--quota-key-file: the key is empty"),
         (&["--api-key", "sk-1", "--api-key-file", "empty"], "api_key and api_key_file are mutually exclusive"),
     ] {
-        let error = place.refusal(&[args, &["--dry-run"]].concat(), &[]).await;
+        let error = place.refusal(args, &[]).await;
         assert!(error.contains(expected), "{error}");
     }
-    for (args, variables) in [
-        (&["--api-key", "sk-1"][..], &[][..]),
-        (&[], &[("CONFORM_API_KEY", "sk-1")]),
-        (&["--api-key-command", "echo sk-1"], &[("CONFORM_API_KEY_FILE", "none")]),
-    ] {
+    for (args, variables) in [(&["--api-key", "sk-1"][..], &[][..]), (&[], &[("CONFORM_API_KEY", "sk-1")])] {
         let output = place.conform(&[args, &["--dry-run"]].concat(), variables).await;
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
     }

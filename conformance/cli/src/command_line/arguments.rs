@@ -75,10 +75,6 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", env = "CONFORM_API_KEY_FILE", help_heading = "Keys")]
     pub api_key_file: Option<PathBuf>,
 
-    /// Shell command that prints the API key, such as that of a password manager
-    #[arg(long, value_name = "COMMAND", env = "CONFORM_API_KEY_COMMAND", help_heading = "Keys")]
-    pub api_key_command: Option<String>,
-
     /// Second API key: the run exhausts both, and takes less time
     #[arg(long, value_name = "KEY", env = "CONFORM_QUOTA_KEY", help_heading = "Keys")]
     pub quota_key: Option<Key>,
@@ -86,10 +82,6 @@ pub(super) struct Arguments {
     /// File that contains the second API key
     #[arg(long, value_name = "FILE", env = "CONFORM_QUOTA_KEY_FILE", help_heading = "Keys")]
     pub quota_key_file: Option<PathBuf>,
-
-    /// Shell command that prints the second API key, such as that of a password manager
-    #[arg(long, value_name = "COMMAND", env = "CONFORM_QUOTA_KEY_COMMAND", help_heading = "Keys")]
-    pub quota_key_command: Option<String>,
 
     /// Plan of the main key: free, pro, business, enterprise or enterprise=RPM,RPD [default: from the response headers]
     #[arg(long, value_name = "PLAN", env = "CONFORM_PLAN", help_heading = "Keys")]

@@ -77,9 +77,7 @@ impl Arguments {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let once = [
             ("--api-key-file", file(&self.api_key_file)),
-            ("--api-key-command", self.api_key_command.clone()),
             ("--quota-key-file", file(&self.quota_key_file)),
-            ("--quota-key-command", self.quota_key_command.clone()),
             ("--known-failing", file(&self.known_failing)),
             ("--ca-cert", file(&self.ca_cert)),
             ("--client-cert", file(&self.client_cert)),
@@ -136,7 +134,7 @@ mod tests {
         options.scope.skip = vec!["list.order".to_owned()];
         options.strict = true;
         options.invoked.given = [
-            ("--quota-key-command", "pass show 'quota key'"),
+            ("--quota-key-file", "quota key"),
             ("--known-failing", "known failing.toml"),
             ("--ca-cert", "ca.pem"),
             ("--client-cert", "client.pem"),
@@ -162,7 +160,7 @@ mod tests {
         let shapes = ["Target", "Keys", "Scope", "Run", "Transport"];
         // The first prevents a run, the second stands for other options, the third replaces the base URL, and a key comes from
         // one place.
-        let needless = ["dry-run", "env", "image", "api-key-file", "api-key-command", "quota-key", "quota-key-file"];
+        let needless = ["dry-run", "env", "image", "api-key-file", "quota-key"];
         for argument in command().get_arguments() {
             let (Some(long), Some(heading)) = (argument.get_long(), argument.get_help_heading()) else { continue };
             if shapes.contains(&heading) && !needless.contains(&long) {

@@ -27,7 +27,7 @@ pub(super) enum UsageError {
     NoContainers,
     /// No key is given.
     #[error(
-        "no API key: set CONFORM_API_KEY, --api-key KEY, --api-key-file FILE or --api-key-command COMMAND, or the variable that api_key_env of conform.toml names"
+        "no API key: set CONFORM_API_KEY, --api-key KEY or --api-key-file FILE, or the variable that api_key_env of conform.toml names"
     )]
     NoKey,
     /// A key without a target would be ignored by the embedded server.
