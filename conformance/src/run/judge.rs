@@ -294,7 +294,7 @@ fn mended(verdicts: &[RequirementVerdict], options: &Options) -> Option<String> 
     let verb = if mended.len() == 1 { "holds" } else { "hold" };
     let ids = mended.join(", ");
     (!mended.is_empty()).then(|| {
-        format!("{ids} {verb} now, although known to fail: remove the entry, or let --prune-known-failing do it")
+        format!("{ids} {verb} now, although known to fail: remove the entry, or let --write-known-failing do it")
     })
 }
 

@@ -125,7 +125,6 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("rerun", ["/a", "/b", "'/c'", "'/d'"]),
     ("fail_fast", ["true", "1", "true", "true"]),
     ("write_known_failing", ["/a", "/b", "'/c'", "'/d'"]),
-    ("prune_known_failing", ["true", "1", "true", "true"]),
     ("report", ["json=/a", "json=/b", "['json=/c']", "['json=/d']"]),
     ("record", ["/a", "/b", "'/c'", "'/d'"]),
     ("format", ["text", "text", "'text'", "'text'"]),
@@ -154,9 +153,7 @@ fn as_shown(option: &str, sample: &str) -> String {
     match option {
         "api_key" | "quota_key" => "set".to_owned(),
         "header" | "container_env" => plain.replace('1', "…"),
-        "strict" | "dry_run" | "fail_fast" | "prune_known_failing" | "quiet" | "verbose" => {
-            plain.replace('1', "true").replace('0', "false")
-        }
+        "strict" | "dry_run" | "fail_fast" | "quiet" | "verbose" => plain.replace('1', "true").replace('0', "false"),
         _ => plain,
     }
 }

@@ -20,6 +20,7 @@ fn file(name: &str) -> PathBuf {
 async fn a_rerun_judges_what_was_broken_and_what_is_known_to_fail_is_written_down() {
     let broken = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
     let (report, known) = (file("rerun.json"), file("rerun-known.toml"));
+    let _not_there = std::fs::remove_file(&known);
     let (report, known) = (report.display().to_string(), known.display().to_string());
     let to_report = format!("json={report}");
     let args = ["--base-url", &broken.base_url, "--api-key", KEY, "--profile", "functional"];

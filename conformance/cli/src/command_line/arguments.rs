@@ -191,13 +191,9 @@ pub(super) struct Arguments {
     #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_FAIL_FAST", help_heading = "Repetition")]
     pub fail_fast: bool,
 
-    /// Write the broken requirements to a file for --known-failing; fill in the reason of each entry afterwards
+    /// Update a file for --known-failing: add the broken requirements, and remove those that hold after a run that sent everything
     #[arg(long, value_name = "FILE", env = "CONFORM_WRITE_KNOWN_FAILING", help_heading = "Repetition")]
     pub write_known_failing: Option<PathBuf>,
-
-    /// Remove the entries whose requirement holds from the file of --known-failing, after a run that sent everything
-    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_PRUNE_KNOWN_FAILING", help_heading = "Repetition")]
-    pub prune_known_failing: bool,
 
     #[arg(long, value_name = "FORMAT=PATH", env = "CONFORM_REPORT", value_delimiter = '\n', help = values::report_help("repeatable; in the variable, one per line"), help_heading = "Output")]
     pub report: Vec<ReportFile>,

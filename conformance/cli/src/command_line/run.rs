@@ -220,24 +220,12 @@ impl Invocation {
         }
     }
 
-    /// Writes and prunes the files of known failures, if requested.
+    /// Updates the file of known failures, if requested.
     fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), known_failing::Unusable> {
         if let Some(path) = &self.arguments.write_known_failing {
-            known_failing::write(path, report, listed)?;
+            let list = self.arguments.known_failing.as_deref();
+            say(known_failing::update(path, list, report, listed)?);
         }
-        let Some(path) = self.arguments.known_failing.as_deref().filter(|_| self.arguments.prune_known_failing) else {
-            return Ok(());
-        };
-        // A requirement may fail in a request that was not sent.
-        if report.ended_early.is_some() {
-            say(format!("{} is unchanged: the run did not send everything", path.display()));
-            return Ok(());
-        }
-        let removed = known_failing::prune(path, report, listed)?;
-        say(match removed[..] {
-            [] => format!("{} is unchanged: none of its requirements holds", path.display()),
-            _ => format!("removed from {}, because these requirements hold: {}", path.display(), removed.join(", ")),
-        });
         Ok(())
     }
 }

@@ -89,9 +89,8 @@ impl Arguments {
     }
 
     fn known_failing(&self) -> Result<KnownFailing, UsageError> {
-        if self.prune_known_failing && self.known_failing.is_none() {
-            return Err(UsageError::NothingToPrune);
-        }
+        // A file that is to be updated after the run is checked before anything is sent.
+        self.write_known_failing.as_deref().filter(|path| path.is_file()).map(known_failing).transpose()?;
         self.known_failing.as_deref().map_or_else(|| Ok(KnownFailing::default()), known_failing)
     }
 }

@@ -63,9 +63,6 @@ pub(super) enum UsageError {
         /// The reason why it cannot be used.
         problem: String,
     },
-    /// There is nothing to prune.
-    #[error("--prune-known-failing needs the file: add --known-failing FILE")]
-    NothingToPrune,
     /// An in-toto statement has no artifact to be about: a base URL does not identify one.
     #[error(
         "the format in-toto needs the digest of what is judged: add --implementation-digest sha256:HEX, or judge an --image"
@@ -81,6 +78,6 @@ pub(super) enum UsageError {
     #[error("--known-failing {path}: {}\n  Name a TOML file with a [[known-failing]] table for each known failure. Nothing was sent.", of_file(.source))]
     KnownFailingFile { path: String, source: std::io::Error },
     /// The list of known failures is not valid.
-    #[error("--known-failing {path}, {source}")]
+    #[error("{path}, {source}")]
     KnownFailing { path: String, source: TomlError },
 }
