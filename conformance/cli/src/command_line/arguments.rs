@@ -19,7 +19,7 @@ use animal_store_rules::catalogue::scope::Profile;
 /// Judge an Animal Store server by the specification
 ///
 /// Options can also be set in environment variables and in a file, conform.toml. The command line takes precedence over the
-/// environment, and the environment over the file: --show-config prints the value of each option and its source.
+/// environment, and the environment over the file: --dry-run prints the value of each option and its source.
 ///
 /// Exit codes: 0 conforms · 1 violates · 2 usage error, or a wrong --plan · 3 could not run · 4 incomplete: nothing failed,
 /// but a stated requirement was not exercised · 130 interrupted: the report covers the requests sent until then
@@ -143,7 +143,7 @@ pub(super) struct Arguments {
     )]
     pub category_id: Option<i64>,
 
-    /// Print the plan of the run and its cost; send nothing
+    /// Print the options with their sources and the plan with its cost; send nothing
     #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_DRY_RUN", help_heading = "Run")]
     pub dry_run: bool,
 
@@ -225,10 +225,6 @@ pub(super) struct Arguments {
     /// Read no configuration file
     #[arg(long, help_heading = "Configuration")]
     pub no_config: bool,
-
-    /// Print the value of each option and its source; send nothing
-    #[arg(long, help_heading = "Configuration")]
-    pub show_config: bool,
 }
 
 /// The commands other than a run.

@@ -7,9 +7,10 @@ use futures_util::FutureExt;
 use futures_util::future::OptionFuture;
 
 use super::arguments::Arguments;
+use super::config::ShownOptions;
 use super::delivery::deliver;
 use super::image_run::ImageRun;
-use super::output::{could_not_run, print, say, usage};
+use super::output::{could_not_run, say, usage};
 use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
 use super::signals::Signals;
@@ -45,13 +46,15 @@ pub struct Embedded {
 pub struct Invocation {
     program: String,
     arguments: Arguments,
+    /// The options with their sources, for a dry run.
+    shown: Option<ShownOptions>,
     embedded: bool,
 }
 
 impl Invocation {
     /// The invocation of `program` with these arguments.
-    pub(super) fn new(program: String, arguments: Arguments) -> Invocation {
-        Invocation { program, arguments, embedded: false }
+    pub(super) fn new(program: String, arguments: Arguments, shown: Option<ShownOptions>) -> Invocation {
+        Invocation { program, arguments, shown, embedded: false }
     }
 
     /// Returns true if the command line names a target.
@@ -97,7 +100,7 @@ impl Invocation {
         self.arguments.color.apply();
         let image = match self.arguments.container.image() {
             Ok(image) => image,
-            Err(error) => return usage(&error),
+            Err(error) => return self.refuse(&error),
         };
         if let Some(image) = &image {
             // A placeholder: the port is known once the container runs.
@@ -105,15 +108,13 @@ impl Invocation {
         }
         let mut options = match self.arguments.options() {
             Ok(options) => options,
-            Err(error) => return usage(&error),
+            Err(error) => return self.refuse(&error),
         };
         options.invoked.program.clone_from(&self.program);
         options.invoked.embedded = self.embedded;
-        if self.arguments.dry_run {
+        if let Some(shown) = &self.shown {
             let target = image.map_or_else(|| dry_run::target(&options), |image| format!("image {}", image.name));
-            let as_json = matches!(self.arguments.format, Printed::Report(format) if format.name == "json");
-            let plan = if as_json { dry_run::as_json(&options, &target) } else { dry_run::describe(&options, &target) };
-            return print(&plan, ExitCode::Success);
+            return dry_run::show(shown, &options, &target, self.arguments.format);
         }
         if image.is_none() && options.implementation.digest.is_none() && self.writes("in-toto") {
             return usage(&UsageError::NoSubject);
@@ -188,6 +189,11 @@ impl Invocation {
                 code
             }
         })
+    }
+
+    /// Prints an error in the options, and returns the exit code.
+    fn refuse(&self, error: &UsageError) -> ExitCode {
+        dry_run::refuse(self.shown.as_ref(), self.arguments.format, error)
     }
 
     /// Returns true if a report of this format is written or printed.

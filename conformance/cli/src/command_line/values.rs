@@ -127,6 +127,13 @@ pub(super) enum Printed {
     Report(&'static Format),
 }
 
+impl Printed {
+    /// Whether the output is JSON.
+    pub(super) fn is_json(self) -> bool {
+        matches!(self, Printed::Report(format) if format.name == "json")
+    }
+}
+
 /// Parses [`Printed`].
 pub(super) fn printed() -> impl TypedValueParser<Value = Printed> {
     let formats = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));

@@ -201,7 +201,7 @@ mod tests {
             ("environments = 3", (1, 16), "environments are tables"),
             ("[environments]\nstaging = 3", (2, 1), "environments are tables"),
             ("[environments.a]\nenv = \"b\"", (2, 1), "move it above all tables"),
-            ("show_config = true", (1, 1), "`show_config` is a command-line option only: --show-config"),
+            ("no_config = true", (1, 1), "`no_config` is a command-line option only: --no-config"),
             ("timeout = \"10\"", (1, 11), "timeout must be an integer, such as 10, not a string"),
             ("timeout = 1.5", (1, 11), "not a number with a fraction"),
             ("timeout = 0", (1, 11), "timeout: 0 is not in 1.."),

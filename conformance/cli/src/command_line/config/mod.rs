@@ -21,6 +21,7 @@ pub(super) use self::error::ConfigError;
 use self::file::File;
 pub(super) use self::member::schema;
 use self::member::{Member, Value};
+pub(super) use self::show::ShownOptions;
 use super::arguments::{self, Arguments};
 use super::key_file;
 use super::rerun::Rerun;
