@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
+use serde::Deserialize;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::Place;
 use super::member::{Member, ON_THE_LINE_ONLY, Value};
+use crate::command_line::container::ContainerTable;
 use animal_store_rules::toml_error::TomlError;
 
 /// The default name of the file.
@@ -23,6 +25,8 @@ pub(super) struct File {
     top: Table,
     /// The members of each environment.
     environments: BTreeMap<String, Table>,
+    /// The table `[container]`.
+    pub container: ContainerTable,
 }
 
 /// The members of a table, by name.
@@ -58,10 +62,13 @@ impl File {
         let reader = Reader { text, members, command, folder };
         let mut file = File { path: path.to_owned(), ..File::default() };
         for (name, value) in parsed.get_ref() {
-            if name.get_ref() == "environments" {
-                file.environments = reader.environments(value)?;
-            } else {
-                reader.member(&mut file.top, None, name, value)?;
+            match name.get_ref().as_ref() {
+                "environments" => file.environments = reader.environments(value)?,
+                "container" => {
+                    let table = ContainerTable::deserialize(ValueDeserializer::from(value.clone()));
+                    file.container = table.map_err(|error| TomlError::toml(text, &error))?;
+                }
+                _ => reader.member(&mut file.top, None, name, value)?,
             }
         }
         Ok(file)
@@ -149,7 +156,7 @@ impl Reader<'_> {
         if ON_THE_LINE_ONLY.contains(&name) {
             return format!("`{name}` is a command-line option only: --{}", name.replace('_', "-"));
         }
-        let names = self.members.iter().map(|member| member.name.as_str()).chain(["environments"]);
+        let names = self.members.iter().map(|member| member.name.as_str()).chain(["environments", "container"]);
         match nearest(name, names) {
             Some(nearest) => format!("unknown option `{name}`: did you mean `{nearest}`?"),
             None if matches!(value, DeValue::Table(_)) => {
@@ -215,6 +222,8 @@ mod tests {
             ("base_url = \"localhost/v1\"", (1, 12), "http://localhost:8080/v1"),
             ("header = [\"Authorization: Bearer x\"]", (1, 11), "Authorization is set by the judge"),
             ("report = [\"json\"]", (1, 11), "FORMAT=PATH"),
+            ("[container]\npath = \"v1\"", (2, 8), "a path must begin with a slash"),
+            ("[container]\nargs = [\"a\"]\narg = 1", (3, 1), "unknown field `arg`, expected one of"),
             ("seed = 1\nseed = 2", (2, 1), "duplicate key"),
             ("[environments.a", (1, 16), ""),
         ] {

@@ -260,6 +260,16 @@ pub(in crate::command_line) fn schema(command: &Command) -> serde_json::Value {
         "environments".to_owned(),
         json!({ "type": "object", "description": about, "additionalProperties": table }),
     );
+    let container = json!({
+        "args": { "type": "array", "items": { "type": "string" } },
+        "path": { "type": "string" },
+        "ready_timeout": { "type": "integer" },
+    });
+    let about = "Settings of the container of image that have no option";
+    top.insert(
+        "container".to_owned(),
+        json!({ "type": "object", "description": about, "properties": container, "additionalProperties": false }),
+    );
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "conform.toml",

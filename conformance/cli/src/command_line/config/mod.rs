@@ -131,8 +131,12 @@ impl Configuration {
         complete
     }
 
-    /// Checks that there is a target where the file intends one, and reads the keys from the variables that the file names.
+    /// Adds the settings of the file that have no option, and the keys from the variables that the file names. Checks that there is a target
+    /// where the file intends one.
     pub(super) fn finish(&self, arguments: &mut Arguments) -> Result<(), ConfigError> {
+        if let Some(file) = &self.file {
+            arguments.container.table = file.container.clone();
+        }
         if arguments.base_url.is_none() && arguments.container.image.is_none() {
             // The embedded server would be judged instead.
             return self.require_no_target();
