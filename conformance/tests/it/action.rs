@@ -323,13 +323,14 @@ fn a_red_verdict_keeps_the_cache_and_the_reports_of_the_examples() {
 #[test]
 fn the_action_and_the_examples_name_only_options_that_exist() {
     let definition = command();
-    let variables: Vec<&str> = definition.get_arguments().filter_map(|arg| arg.get_env()?.to_str()).collect();
     let options: Vec<&str> = definition.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let variables = options.iter().map(|option| format!("CONFORM_{}", option.replace('-', "_").to_uppercase()));
+    let variables: Vec<String> = variables.collect();
     for name in ["action.yml", ".ci/action", "fixtures/ci/gitlab.yml", "fixtures/ci/kubernetes-job.yaml"] {
         let file = read(name);
         let words = file.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
         for variable in words.filter(|word| word.starts_with("CONFORM_") && *word != "CONFORM_") {
-            assert!(variables.contains(&variable), "{name}: {variable}");
+            assert!(variables.iter().any(|known| known == variable), "{name}: {variable}");
         }
         let judging = file.split("/conform ").skip(1).filter_map(|rest| rest.lines().next());
         for option in judging.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix("--")) {
@@ -344,8 +345,7 @@ fn the_arguments_of_the_kubernetes_job_are_accepted() {
     let job = yaml("fixtures/ci/kubernetes-job.yaml");
     let args = job["spec"]["template"]["spec"]["containers"][0]["args"].as_vec().expect("arguments");
     let line = ["conform"].into_iter().chain(args.iter().filter_map(Yaml::as_str));
-    let matches = command().mut_args(|arg| arg.env(None::<&'static str>)).try_get_matches_from(line);
-    let matches = matches.expect("arguments of the judge");
+    let matches = command().try_get_matches_from(line).expect("arguments of the judge");
     // The report is the log of the pod: it would be lost with the pod's files.
     assert_eq!(matches.get_raw("format").expect("a value").collect::<Vec<_>>(), ["json"]);
     let number = |name: &str| *matches.get_one::<u64>(name).expect("a number");

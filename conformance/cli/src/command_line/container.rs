@@ -13,30 +13,21 @@ use crate::container::{Image, ImageName, Ready};
 
 /// The container to start.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Container")]
 pub(super) struct ContainerArguments {
     /// Container image to judge: started for the run and removed afterwards
-    #[arg(long, value_name = "NAME[:TAG]", env = "CONFORM_IMAGE", help_heading = "Target")]
+    #[arg(long, value_name = "NAME[:TAG]", help_heading = "Target")]
     pub image: Option<ImageName>,
 
     /// Port on which the container listens
-    #[arg(long, value_name = "PORT", env = "CONFORM_CONTAINER_PORT", default_value_t = 8080)]
+    #[arg(long, value_name = "PORT", default_value_t = 8080, help_heading = "Target")]
     container_port: u16,
 
-    /// Environment variable of the container, as NAME=VALUE, or NAME to pass on the value from this environment (repeatable; in
-    /// the variable, one per line)
-    #[arg(
-        long,
-        value_name = "NAME[=VALUE]",
-        env = "CONFORM_CONTAINER_ENV",
-        hide_env_values = true,
-        value_delimiter = '\n'
-    )]
+    /// Environment variable of the container; NAME alone passes on its value (repeatable)
+    #[arg(long, value_name = "NAME[=VALUE]", value_delimiter = '\n', help_heading = "Target")]
     container_env: Vec<Variable>,
 
-    /// Sign that the container is ready: a GET of this path, from the root of the server, returns 2xx, or its log contains TEXT
-    /// [default: it responds to any request]
-    #[arg(long, value_name = "PATH|log:TEXT", env = "CONFORM_READY")]
+    /// Sign that the container is ready: a GET of this path returns 2xx, or its log contains TEXT [default: any response]
+    #[arg(long, value_name = "PATH|log:TEXT", help_heading = "Target")]
     ready: Option<Ready>,
 
     /// The table `[container]`.

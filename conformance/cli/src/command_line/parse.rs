@@ -27,7 +27,7 @@ use animal_store_conformance::redaction::{Printable, printable};
 /// invalid. The output has been printed.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
     let line: Vec<OsString> = args.into_iter().collect();
-    let definition = command().mut_args(|arg| arg.env(None::<&'static str>));
+    let definition = command();
     let typed = definition.clone().try_get_matches_from(&line).map_err(clap_exit)?;
     let arguments = Arguments::from_arg_matches(&typed).map_err(clap_exit)?;
     if let Some(command) = &arguments.command {

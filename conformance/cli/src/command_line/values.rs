@@ -47,14 +47,7 @@ impl Color {
 
 /// Reads a profile by its name.
 pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
-    let value = |profile: Profile| {
-        PossibleValue::new(profile.as_str()).help(match profile {
-            Profile::Full => "Everything: creates animals and exhausts a key",
-            Profile::Functional => "Creates animals, but exhausts no key",
-            Profile::ReadOnly => "Creates no animals and exhausts no key",
-        })
-    };
-    PossibleValuesParser::new(Profile::ALL.map(value)).try_map(|name| name.parse::<Profile>())
+    PossibleValuesParser::new(Profile::ALL.map(Profile::as_str)).try_map(|name| name.parse::<Profile>())
 }
 
 /// Reads a side by its name.
@@ -143,8 +136,8 @@ pub(super) fn printed() -> impl TypedValueParser<Value = Printed> {
 }
 
 /// The help of `--report`.
-pub(super) fn report_help(several: &str) -> String {
-    format!("Write a report to a file ({several}); formats: {}", formats::names())
+pub(super) fn report_help() -> String {
+    format!("Write a report to a file (repeatable); formats: {}", formats::names())
 }
 
 /// A report file to write.

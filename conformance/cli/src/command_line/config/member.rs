@@ -12,6 +12,7 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::PREFIX;
 use crate::command_line::container::Variable;
 use crate::command_line::values::{HeaderField, Key, ReportFile};
 
@@ -73,7 +74,7 @@ pub(super) fn members(command: &Command) -> Vec<Member> {
             let kind = kind(arg);
             let name = if kind == Kind::Key { format!("{id}_env") } else { id.to_owned() };
             let list = matches!(arg.get_action(), ArgAction::Append);
-            let variable = arg.get_env().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            let variable = format!("{PREFIX}{}", id.to_uppercase());
             let (id, long, delimiter) = (id.to_owned(), long.to_owned(), arg.get_value_delimiter());
             Some(Member { name, id, kind, list, delimiter, long, variable })
         })

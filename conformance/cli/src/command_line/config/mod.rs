@@ -22,7 +22,7 @@ use self::file::File;
 pub(super) use self::member::schema;
 use self::member::{Member, Value};
 pub(super) use self::show::ShownOptions;
-use super::arguments::{self, Arguments};
+use super::arguments::Arguments;
 use super::key_file;
 use super::rerun::Rerun;
 use super::values::Key;
@@ -44,7 +44,7 @@ const EXCLUSIVE: &[(&str, &str)] = &[
 /// The options that name a key, in the order of the keys.
 pub(super) const KEYS: [[&str; 2]; 2] = [["api_key", "api_key_file"], ["quota_key", "quota_key_file"]];
 
-/// The beginning of the name of each variable that sets an option.
+/// The beginning of the name of each variable that sets an option: `CONFORM_BASE_URL` for `--base-url`.
 const PREFIX: &str = "CONFORM_";
 
 /// The variables of commands other than judging, and of the proxy for its command.
@@ -98,9 +98,9 @@ pub(super) struct Configuration {
 
 impl Configuration {
     /// Combines the command line, as parsed into `typed`, with the environment and the file that they name or that applies in
-    /// `folder`. `command` reads no environment.
+    /// `folder`.
     pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, ConfigError> {
-        let members = member::members(&arguments::command());
+        let members = member::members(command);
         let file = read(command, typed, folder, &members)?;
         let rerun = rerun(typed, file.as_ref())?;
         let environment = select_environment(typed, rerun.as_ref(), file.as_ref())?;
