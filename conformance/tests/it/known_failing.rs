@@ -91,16 +91,13 @@ async fn an_update_removes_what_holds_and_the_next_run_conforms() {
 
 #[tokio::test]
 async fn a_list_that_cannot_be_read_is_wrong_usage_with_its_place() {
-    for (name, list, hint) in [
-        ("unknown.toml", KNOWN.replace("default", "defualt"), "line 2, column 6: no requirement is called"),
-        ("near.toml", KNOWN.replace("default", "defualt"), "did you mean list.limit-default?"),
-        ("open.toml", KNOWN.replace("limit-default", "order"), "which cannot fail"),
-        ("broken.toml", KNOWN.replace("]]", "]"), "line 1, column"),
-    ] {
-        let output = judged(name, &list, &[]).await;
-        assert_eq!(output.status.code(), Some(2), "{name}");
-        assert!(text(&output.stderr).contains(hint), "{name}: {}", text(&output.stderr));
-    }
+    let output = judged("near.toml", &KNOWN.replace("default", "defualt"), &[]).await;
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("near.toml, line 2, column 6: ") && said.contains("did you mean list.limit-default?"),
+        "{said}"
+    );
     let output = conform(&["--base-url", "http://h/v1", "--api-key", KEY, "--known-failing", "no-such.toml"]).await;
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("--known-failing no-such.toml"), "{}", text(&output.stderr));

@@ -132,16 +132,3 @@ fn path<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
         Err(D::Error::custom("a path must begin with a slash, such as /v1"))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_variable_that_is_not_set_cannot_be_passed_on() {
-        let read = |text: &str| text.parse::<Variable>().expect("a variable").read();
-        assert!(matches!(read("NO_SUCH_VARIABLE_ANYWHERE"), Err(UsageError::NoVariable(_))));
-        assert!(read("PATH").is_ok_and(|(_, value)| !value.is_empty()));
-        assert!("=x".parse::<Variable>().is_err());
-    }
-}

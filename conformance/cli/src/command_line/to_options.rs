@@ -97,26 +97,11 @@ impl Arguments {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arguments::command;
+    use super::*;
     use animal_store_conformance::{conclude, context};
     use animal_store_rules::catalogue::scope::Profile;
     use animal_store_rules::trace::Trace;
-    use clap::FromArgMatches;
-
-    use super::super::arguments::command;
-    use super::*;
-
-    fn options(args: &[&str]) -> Result<Options, UsageError> {
-        let required = ["conform", "--base-url", "http://h:1/v1/", "--api-key", "sk-1"];
-        let matches = command().try_get_matches_from(required.iter().chain(args)).unwrap();
-        Arguments::from_arg_matches(&matches).unwrap().options()
-    }
-
-    #[test]
-    fn a_scope_without_requirements_is_rejected() {
-        let args = ["--only", "quota.enforced", "--profile", "functional"];
-        assert!(matches!(options(&args), Err(UsageError::NothingSelected)));
-        assert!(options(&["--only", "auth", "--skip", "auth.challenge"]).is_ok());
-    }
 
     /// Options that all differ from their defaults.
     fn unusual() -> Options {
@@ -174,14 +159,5 @@ mod tests {
             command_line.contains("--known-failing 'known failing.toml'")
                 && command_line.contains("--header 'X-Tenant: (hidden)'")
         );
-    }
-
-    #[test]
-    fn a_switch_can_be_set_to_false() {
-        assert!(options(&["--strict"]).unwrap().strict);
-        assert!(!options(&["--strict=false"]).unwrap().strict);
-        let matches = command().try_get_matches_from(["conform", "-v", "--quiet=no"]).unwrap();
-        let arguments = Arguments::from_arg_matches(&matches).unwrap();
-        assert_eq!((arguments.verbose, arguments.quiet), (true, false));
     }
 }

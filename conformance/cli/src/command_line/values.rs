@@ -191,14 +191,3 @@ pub(super) fn requirement(text: &str) -> Result<String, String> {
     }
     Err(format!("no requirement has this ID or ID prefix{}", catalogue().did_you_mean(text)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn authorization_cannot_be_set_as_a_header_option() {
-        assert!("Authorization: Bearer x".parse::<HeaderField>().is_err());
-        assert!("X-Tenant: a".parse::<HeaderField>().is_ok());
-    }
-}
