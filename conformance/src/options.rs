@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::redaction::urls::without_secrets;
@@ -170,17 +169,10 @@ pub struct Options {
     /// [`Options::CATEGORY_ID`].
     #[serde(skip)]
     pub category_id: Option<i64>,
-    /// The date to judge the removal of `GET /pets/{petId}` by, instead of the `Date` of the responses.
-    #[serde(skip)]
-    pub assumed_date: Option<Timestamp>,
     /// The number of generated requests; by default it depends on the rate limit.
     pub cases: Option<usize>,
-    /// Send only the generated request with this number, which is the same in every run with the same seed.
-    pub replay: Option<usize>,
     /// Whether the run ends with the first requirement that it finds broken.
     pub fail_fast: bool,
-    /// The number of concurrent create requests.
-    pub concurrency: usize,
     /// The environment of the configuration that is judged, for the report.
     pub environment: Option<String>,
     /// An earlier run whose broken requirements are judged again.
@@ -235,8 +227,6 @@ impl Options {
     pub const TIMEOUT: Duration = Duration::from_secs(10);
     /// The default maximum time to wait for a server that does not respond yet: none.
     pub const WAIT: Duration = Duration::ZERO;
-    /// The default number of concurrent create requests.
-    pub const CONCURRENCY: usize = 16;
     /// The category of new animals in an empty catalogue, if none is named.
     pub const CATEGORY_ID: i64 = 1;
 
@@ -260,11 +250,8 @@ impl Options {
             max_requests: Options::MAX_REQUESTS,
             max_duration: Options::MAX_DURATION,
             category_id: None,
-            assumed_date: None,
             cases: None,
-            replay: None,
             fail_fast: false,
-            concurrency: Options::CONCURRENCY,
             environment: None,
             earlier: None,
             implementation: Implementation::default(),

@@ -77,7 +77,7 @@ mod tests {
     fn each_shell_gets_a_file_for_each_program_that_knows_its_options() {
         let folder = tempfile::tempdir().expect("a folder");
         for (product, words) in PRODUCTS.into_iter().zip([
-            ["show-config", "known-failing", "rules"],
+            ["dry-run", "known-failing", "rules"],
             ["ban-after", "keys", "revoke"],
             ["lawful", "fault", "challenge"],
         ]) {

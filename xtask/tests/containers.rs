@@ -82,29 +82,30 @@ impl Site {
         }
     }
 
-    /// The judge, about to judge the seeded image with these further options.
-    fn judge(&self, options: &[&str]) -> Command {
+    /// The judge, about to judge the seeded image with these settings in the table `[container]` and these further options.
+    fn judge(&self, settings: &str, options: &[&str]) -> Command {
+        let config = Path::new(env!("CARGO_TARGET_TMPDIR")).join("container.toml");
+        std::fs::write(&config, format!("[container]\n{settings}\n")).expect("a file");
         let mut command = Command::new(self.programs.join("conform"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CONFORM_")) {
             command.env_remove(name);
         }
         command.env("CONFORM_API_KEY", &self.key);
-        command.args(["--no-config", "--image", &self.seeded, "--profile", "functional", "--cases", "0"]).args(options);
+        command.arg("--config").arg(config).args(["--image", &self.seeded]);
+        command.args(["--profile", "functional", "--cases", "0"]).args(options);
         command
     }
 
-    /// Judges the seeded image, whose server gets these arguments in place of the image's.
-    fn judge_with(&self, arguments: &[&str], options: &[&str]) -> Output {
-        let mut command = self.judge(options);
-        command.args(arguments.iter().flat_map(|argument| ["--container-arg", argument]));
-        let output = command.output().expect("the judge starts");
+    /// Judges the seeded image with these settings and options.
+    fn judge_with(&self, settings: &str, options: &[&str]) -> Output {
+        let output = self.judge(settings, options).output().expect("the judge starts");
         assert_eq!(self.candidates(), "", "a container was left behind: {}", both_streams(&output));
         output
     }
 
     fn the_reference_image_conforms(&self) {
         for ready in [&[][..], &["--ready", "/healthz"], &["--ready", "log:listening on"]] {
-            let output = self.judge_with(&[], ready);
+            let output = self.judge_with("", ready);
             assert_eq!(output.status.code(), Some(0), "{}", both_streams(&output));
             let report = String::from_utf8_lossy(&output.stdout);
             assert!(
@@ -118,8 +119,8 @@ impl Site {
 
     fn a_sabotaged_image_violates_and_its_log_is_reported(&self) {
         // A server that takes no body of more than eight bytes creates no animal.
-        let arguments = ["serve", "--listen", "0.0.0.0:8080", "--max-body", "8"];
-        let output = self.judge_with(&arguments, &["--format", "json"]);
+        let arguments = r#"args = ["serve", "--listen", "0.0.0.0:8080", "--max-body", "8"]"#;
+        let output = self.judge_with(arguments, &["--format", "json"]);
         assert_eq!(output.status.code(), Some(1), "{}", both_streams(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
         assert_eq!(report["target"]["image"], self.seeded);
@@ -129,7 +130,7 @@ impl Site {
 
     fn an_image_that_never_gets_ready_ends_with_code_3(&self) {
         // The server listens where only its own container can reach it.
-        let output = self.judge_with(&["serve"], &["--ready-timeout", "2"]);
+        let output = self.judge_with("args = [\"serve\"]\nready_timeout = 2", &[]);
         let text = both_streams(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");
         assert!(text.contains("was not ready within 2 s") && text.contains("0.0.0.0"), "{text}");
@@ -138,7 +139,7 @@ impl Site {
 
     fn an_image_whose_program_exits_is_reported_with_its_last_output(&self) {
         for ready in [&[][..], &["--ready", "log:listening"]] {
-            let output = self.judge_with(&["serve", "--no-such-option"], ready);
+            let output = self.judge_with(r#"args = ["serve", "--no-such-option"]"#, ready);
             let text = both_streams(&output);
             assert_eq!(output.status.code(), Some(3), "{text}");
             assert!(text.contains("exited with code 2") && text.contains("--no-such-option"), "{text}");
@@ -147,7 +148,7 @@ impl Site {
 
     fn an_interrupted_run_leaves_no_container(&self) {
         for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-            let mut judge = self.judge(&["--container-arg", "serve"]);
+            let mut judge = self.judge(r#"args = ["serve"]"#, &[]);
             let mut judge = judge.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the judge starts");
             wait_until("the candidate has started", || !self.candidates().is_empty());
             succeed(Command::new("kill").args([signal, &judge.id().to_string()]));
@@ -157,7 +158,7 @@ impl Site {
     }
 
     fn without_an_engine_a_sentence_is_all(&self) {
-        let mut judge = self.judge(&[]);
+        let mut judge = self.judge("", &[]);
         let output = judge.env("DOCKER_HOST", "unix:///no-such-socket").output().expect("the judge starts");
         let text = both_streams(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");

@@ -19,7 +19,6 @@
 //!     number: 1,
 //!     probe: "example".into(),
 //!     step: String::new(),
-//!     case: None,
 //!     request: Request::new("GET", "/pets"),
 //!     outcome: Outcome::Response(Response { status: 200, headers: Vec::new(), body: b"[]".to_vec(), cut: false }),
 //!     sent_at: time,

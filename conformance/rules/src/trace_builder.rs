@@ -125,7 +125,6 @@ impl TraceBuilder {
             number: self.trace.exchanges.len() + 1,
             probe: "sample".into(),
             step: String::new(),
-            case: None,
             request: request.authorization(format!("Bearer {}", self.key)),
             outcome: Outcome::Response(Response { status, headers, body: body.into_bytes(), cut: false }),
             sent_at,

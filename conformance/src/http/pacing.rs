@@ -145,7 +145,6 @@ mod tests {
             number: 1,
             probe: "test".into(),
             step: String::new(),
-            case: None,
             request: Request::new("GET", "/pets"),
             outcome: Outcome::Response(Response { status, headers: all, body: Vec::new(), cut: false }),
             sent_at: Timestamp::UNIX_EPOCH,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::CONCURRENCY;
 use super::cost::Cost;
 use super::session::{Session, Stop, created_id};
 use super::steps::{ask, filled, list, listed_ids};
@@ -32,11 +33,11 @@ const LISTS: [&str; 13] = [
 pub(super) const COST: Cost = Cost { keyed: ENOUGH + LISTS.len(), keyless: 0, animals: ENOUGH };
 
 /// Creates as many animals as are missing, and lists them.
-pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
+pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin("full page");
     let mut left = ENOUGH.saturating_sub(known(session));
     while left > 0 {
-        let size = session.at_once(left.min(concurrency.max(1)));
+        let size = session.at_once(left.min(CONCURRENCY));
         let template = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#;
         let requests =
             (0..size).map(|_| Request::new("POST", "/pets").json(filled(session, template).1)).collect::<Vec<_>>();

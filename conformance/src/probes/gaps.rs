@@ -75,7 +75,6 @@ mod tests {
             number: place + 1,
             probe: "test".into(),
             step: String::new(),
-            case: None,
             request: Request::new("POST", "/pets"),
             outcome: Outcome::Response(Response {
                 status: if id.is_some() { 201 } else { 400 },

@@ -93,6 +93,9 @@ pub async fn over_the_limit(session: &mut Session<'_>, profile: Profile) -> Resu
     Ok(())
 }
 
+/// The maximum number of requests that a run sends at once.
+const CONCURRENCY: usize = 16;
+
 /// The maximum number of requests that a run leaves when it finds no room for requests that belong together.
 const FEW_LEFT: u64 = 10;
 
@@ -111,7 +114,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
     match probe {
         Probe::Tour => {
             let watches_window = plan.exhausts() && !options.fail_fast;
-            tour::run(session, &options.scope, options.concurrency, watches_window).await?;
+            tour::run(session, &options.scope, watches_window).await?;
             second_look::run(session).await
         }
         Probe::NearMisses if !Part::NearMisses.is_needed(&options.scope) => near_misses::other_ids(session).await,
@@ -121,8 +124,8 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
         }
         Probe::Credentials => credentials::run(session, &options.scope).await,
         Probe::FurtherBodies => further_bodies::run(session, plan.exhausts()).await,
-        Probe::FullPage => full_page::run(session, options.concurrency).await,
-        Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,
+        Probe::FullPage => full_page::run(session).await,
+        Probe::Properties(cases) => properties::run(session, cases, profile.creates()).await,
         Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,
         Probe::Quota(turn) => {
             // The second turn does not wait, so this is the last opportunity.
@@ -130,7 +133,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
                 second_look::run(session).await?;
                 second_look::at_once(session).await?;
             }
-            quota::run(session, turn, options.concurrency).await?;
+            quota::run(session, turn).await?;
             if turn == Turn::First {
                 // The window of a key that has just recovered is used for nothing else, if there is another.
                 if session.other_key().is_some() && plan.sends_few_bodies && further_bodies::has_room_for_few(session) {

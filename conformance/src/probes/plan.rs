@@ -133,18 +133,6 @@ impl Plan {
 #[must_use]
 pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> Plan {
     let (scope, creates) = (&options.scope, options.scope.profile.creates());
-    if let Some(case) = options.replay {
-        return Plan {
-            probes: vec![Probe::Properties(case)],
-            sends_few_bodies: false,
-            requests: 2,
-            keyed: 2,
-            keyless: 1,
-            windows: 1,
-            animals: usize::from(creates),
-            is_cut: options.max_requests < 2,
-        };
-    }
     let custom = options.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);

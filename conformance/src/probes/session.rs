@@ -69,14 +69,6 @@ pub enum Stop {
     /// A requirement is broken, and `--fail-fast` ends the run with the first broken one.
     #[error("{0} is broken (--fail-fast)")]
     FailFast(&'static str),
-    /// There is no generated request with this number.
-    #[error("there is no generated request {case} to replay: {reason}")]
-    NoSuchCase {
-        /// The number of the generated request, from 1.
-        case: usize,
-        /// The reason why the request cannot be replayed.
-        reason: &'static str,
-    },
     /// Another address of the service, or the second key, cannot be used.
     #[error(transparent)]
     Unusable(Box<Unusable>),
@@ -180,11 +172,6 @@ impl<'r> Session<'r> {
     /// Sets the step of the following requests: the request without names, ids and keys; empty for generated requests.
     pub fn step(&mut self, step: impl Into<String>) {
         self.log.step = step.into();
-    }
-
-    /// Sets the number of the generated request that is sent from now on.
-    pub fn number_case(&mut self, case: Option<usize>) {
-        self.log.case = case;
     }
 
     /// The seed of the random generator.

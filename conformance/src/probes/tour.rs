@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use super::CONCURRENCY;
 use super::credentials;
 use super::needs::Part;
 use super::quota::watch;
@@ -116,14 +117,9 @@ struct Animals {
     unusual_name: Option<i64>,
 }
 
-/// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently, up to `concurrency`. With `watches_window`, it
-/// pauses twice to see how the window goes on.
-pub(super) async fn run(
-    session: &mut Session<'_>,
-    scope: &Scope,
-    concurrency: usize,
-    watches_window: bool,
-) -> Result<(), Stop> {
+/// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently. With `watches_window`, it pauses twice to see how
+/// the window goes on.
+pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, watches_window: bool) -> Result<(), Stop> {
     let (profile, needs) = (scope.profile, |part: Part| part.is_needed(scope));
     session.begin("tour");
     let mut animals = Animals { ids: listed_ids(session.trace().exchanges.first()), ..Animals::default() };
@@ -162,7 +158,7 @@ pub(super) async fn run(
         let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#);
         let as_text = Request::new("POST", "/pets").body("text/plain", body);
         animals.ids.extend(ask(session, as_text, "POST /pets as text/plain").await.map(created_id)?);
-        creations(session, &mut animals, concurrency).await?;
+        creations(session, &mut animals).await?;
     } else if !profile.creates() {
         session.leave_out("get.", "there was no animal to fetch, and the profile read-only creates none");
         session
@@ -170,7 +166,7 @@ pub(super) async fn run(
     }
     // Before an animal changes by itself, and while replicas may still lag.
     if needs(Part::Fetches) {
-        read_back(session, &animals, concurrency).await?;
+        read_back(session, &animals).await?;
     }
     if watches_window {
         watch::pause(session).await?;
@@ -188,7 +184,7 @@ pub(super) async fn run(
     if !needs(Part::Lists) {
         return Ok(());
     }
-    lists(session, concurrency).await?;
+    lists(session).await?;
     if needs(Part::Exhaustion) {
         // The other key is used, if there is one: of sixty requests, the first key has only a few left, and each of them shows how
         // Remaining falls.
@@ -207,11 +203,10 @@ async fn ask_at_first(session: &mut Session<'_>, filter: &str) -> Result<(), Sto
 
 /// Sends reads with the key concurrently; one after the other where the headers do not show that the minute has room for them:
 /// several 429 responses may cause a ban.
-async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>, concurrency: usize) -> Result<(), Stop> {
+async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>) -> Result<(), Stop> {
     let window = session.last_answer_to(&session.key()).and_then(window_of);
     let reports_minute = window.is_some_and(|window| window.limit < MAY_BE_A_DAY);
-    let wanted = requests.len().min(concurrency.max(1));
-    let size = if reports_minute { session.at_once(wanted).max(1) } else { 1 };
+    let size = if reports_minute { session.at_once(requests.len()).max(1) } else { 1 };
     for requests in requests.chunks(size) {
         match requests {
             [request] => drop(session.ask(request.clone()).await?),
@@ -228,7 +223,7 @@ fn is_empty(exchange: Option<&Exchange>) -> bool {
 }
 
 /// Sends valid creations: the required ones, and then, in bursts, enough to observe the default limit.
-async fn creations(session: &mut Session<'_>, animals: &mut Animals, concurrency: usize) -> Result<(), Stop> {
+async fn creations(session: &mut Session<'_>, animals: &mut Animals) -> Result<(), Stop> {
     for number in 1..REQUIRED {
         animals.ids.extend(required(session, number).await?);
     }
@@ -237,7 +232,7 @@ async fn creations(session: &mut Session<'_>, animals: &mut Animals, concurrency
     let wanted = ENOUGH.saturating_sub(animals.ids.len()).max(BURST);
     let mut made = 0;
     while made < wanted && !animals.ids.is_empty() {
-        let size = session.at_once((wanted - made).min(concurrency.max(1)));
+        let size = session.at_once((wanted - made).min(CONCURRENCY));
         burst_of(session, animals, made..made + size).await?;
         made += size;
     }
@@ -331,7 +326,7 @@ fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
 }
 
 /// Fetches animals by their ids.
-async fn read_back(session: &mut Session<'_>, animals: &Animals, concurrency: usize) -> Result<(), Stop> {
+async fn read_back(session: &mut Session<'_>, animals: &Animals) -> Result<(), Stop> {
     // The last new animal, as soon as it can be read.
     if let Some(id) = animals.ids.last() {
         let is_found = |read: &Exchange| read.status() != Some(404);
@@ -344,7 +339,7 @@ async fn read_back(session: &mut Session<'_>, animals: &Animals, concurrency: us
     let others: Vec<i64> = unusual.into_iter().chain(animals.large_category).collect();
     session.step("GET /pets/{petId}, several at once");
     let requests = others.iter().map(fetch).collect();
-    ask_at_once(session, requests, concurrency).await
+    ask_at_once(session, requests).await
 }
 
 /// The number of fetches with identifiers that no animal has, or that are no identifiers.
@@ -393,7 +388,7 @@ fn may_lag(session: &Session<'_>) -> bool {
 }
 
 /// Sends lists of every kind. The list of everything is the first, and is repeated until it shows the new animals.
-async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
+async fn lists(session: &mut Session<'_>) -> Result<(), Stop> {
     let created: Vec<i64> = session.trace().exchanges.iter().filter_map(created_id).collect();
     let shows_all = |exchange: &Exchange| {
         let listed = listed_ids(Some(exchange));
@@ -401,7 +396,7 @@ async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop
     };
     read_until(session, &list("limit=100"), "GET /pets?limit=100", "new animals to be listed", shows_all).await?;
     session.step("GET /pets by each status, at once");
-    ask_at_once(session, TOGETHER.map(list).into(), concurrency).await
+    ask_at_once(session, TOGETHER.map(list).into()).await
 }
 
 /// Sends further lists, and one with the scheme in lower case.

@@ -31,7 +31,6 @@ impl RunOptions {
         options.transport.base_url.clone_from(&context.base_url);
         options.transport.replicas.clone_from(&context.replicas);
         options.category_id = context.vouches_for_category.then_some(context.category_id);
-        options.assumed_date = context.assumed_date;
         Some(options)
     }
 }

@@ -154,7 +154,6 @@ mod tests {
             number: 1,
             probe: "tour".into(),
             step: String::new(),
-            case: None,
             request: Request::new("GET", "/pets").authorization(format!("Bearer {token}")),
             outcome: Outcome::Response(Response { status: 401, headers: Vec::new(), body: Vec::new(), cut: false }),
             sent_at: at,

@@ -125,7 +125,6 @@ fn selection(verdicts: &[RequirementVerdict], options: &Options) -> Selection {
             None => by.extend(scope.only.iter().map(|id| format!("--only {id}"))),
         }
         by.extend(scope.skip.iter().map(|id| format!("--skip {id}")));
-        by.extend(options.replay.map(|case| format!("--replay {case}")));
     }
     Selection { selected, requirements, by }
 }

@@ -356,8 +356,6 @@ pub struct ReportedExchange {
     pub probe: String,
     /// The time at which the request was sent, RFC 3339 in UTC.
     pub sent_at: String,
-    /// The options that repeat a generated request in a run of its own: `--seed 7 --replay 12`.
-    pub replay: Option<String>,
     /// The request.
     pub request: ReportedRequest,
     /// The response, if there was one.

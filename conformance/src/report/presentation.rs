@@ -34,7 +34,6 @@ pub(crate) struct Presentation<'t> {
     /// The redactor for the judge's own words.
     prose: Redactor,
     curl_options: Vec<String>,
-    seed: Option<u64>,
 }
 
 impl<'t> Presentation<'t> {
@@ -47,14 +46,13 @@ impl<'t> Presentation<'t> {
     pub(crate) fn of_traffic(trace: &'t Trace, options: &Options, redactor: Redactor) -> Presentation<'t> {
         Presentation {
             curl_options: rerun_command::curl_options(options),
-            seed: Some(options.seed),
             ..Presentation::with_redactor(trace, redactor)
         }
     }
 
     /// Presents a trace that is not from a run, such as an example, with this redactor.
     fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
-        Presentation { trace, prose: redactor.for_prose(), redactor, curl_options: Vec::new(), seed: None }
+        Presentation { trace, prose: redactor.for_prose(), redactor, curl_options: Vec::new() }
     }
 
     /// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.
@@ -107,7 +105,6 @@ impl<'t> Presentation<'t> {
             received_at: exchange.received_at.to_string(),
             // A clock that was set back in between makes the time negative.
             elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
-            replay: exchange.case.zip(self.seed).map(|(case, seed)| format!("--seed {seed} --replay {case}")),
             method: request.method.clone(),
             url: address.clone() + &self.target(request),
             replica: request.replica.map(|_| address),
@@ -126,7 +123,6 @@ impl<'t> Presentation<'t> {
             number: recorded.number,
             replica: recorded.replica,
             probe: recorded.probe,
-            replay: recorded.replay,
             sent_at: recorded.sent_at,
             request: ReportedRequest {
                 method: recorded.method,

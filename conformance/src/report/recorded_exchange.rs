@@ -20,8 +20,6 @@ pub struct RecordedExchange {
     pub received_at: String,
     /// The time between the two, in microseconds.
     pub elapsed_us: u64,
-    /// The options that repeat a generated request in a run of its own: `--seed 7 --replay 12`.
-    pub replay: Option<String>,
     /// The method.
     pub method: String,
     /// The whole URL.

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
-
-use super::shell::{self, word};
-use super::{GivenOption, Report};
+use super::GivenOption;
+use super::shell::word;
 use crate::options::Options;
 use crate::redaction::without_secrets;
 use crate::redaction::{HIDDEN, Redactor};
@@ -37,31 +35,6 @@ pub(super) fn given(options: &Options, redactor: &Redactor) -> Vec<GivenOption> 
         }
     }
     kept
-}
-
-impl Report {
-    /// The command line that sends a generated request again and judges only this requirement, given the options that name the
-    /// request: `--seed 7 --replay 12`. If the service has several addresses, `replica` is the one that received the request.
-    pub(super) fn replay_command(&self, requirement: &str, options: &str, replica: Option<&str>) -> String {
-        let case = options.rsplit(' ').next().unwrap_or_default();
-        // A run that was a replay itself, or of selected requirements, has these options already.
-        let mut command = String::new();
-        let mut words = self.rerun_command.split(' ');
-        while let Some(word) = words.next() {
-            if ["--replay", "--only", "--skip", "--replica"].contains(&word) {
-                words.next();
-                continue;
-            }
-            command.push_str(word);
-            command.push(' ');
-            if let Some(replica) = replica.filter(|_| word == "--base-url") {
-                words.next();
-                command.push_str(&shell::word(replica, &Redactor::default()));
-                command.push(' ');
-            }
-        }
-        format!("{command}--only {requirement} --replay {case}")
-    }
 }
 
 /// The options that `curl` needs to reach the target as the judge does: options and values alternate.
@@ -117,16 +90,13 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
     add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
     add("--wait", seconds(options.wait, Options::WAIT));
     add("--category-id", options.category_id.map(|id| id.to_string()));
-    add("--assume-date", options.assumed_date.map(|time| time.to_zoned(TimeZone::UTC).date().to_string()));
     add("--cases", options.cases.map(|cases| cases.to_string()));
-    add("--concurrency", number(options.concurrency, Options::CONCURRENCY));
     add("--proxy", transport.proxy.as_deref().map(without_secrets));
     add("--unix-socket", transport.unix_socket.as_ref().map(|path| path.display().to_string()));
     transport.headers.iter().for_each(|(name, value)| {
         add("--header", Some(format!("{name}: {}", if value.is_empty() { "" } else { HIDDEN })));
     });
     add("--seed", Some(options.seed.to_string()));
-    add("--replay", options.replay.map(|case| case.to_string()));
     if options.strict {
         all.push(("--strict", None));
     }
@@ -138,7 +108,6 @@ mod tests {
     use super::*;
     use crate::options::Invoked;
     use crate::redaction::redactor;
-    use animal_store_rules::verdict::Conclusion;
 
     #[test]
     fn the_command_contains_only_the_seed_and_options_that_differ_from_their_defaults() {
@@ -148,25 +117,6 @@ mod tests {
         assert_eq!(command_line, r#"conform --base-url http://h/v1 --api-key "$CONFORM_API_KEY" --seed 7"#);
         options.invoked = Invoked { program: "cargo xtask conform".to_owned(), embedded: true, ..Invoked::default() };
         assert_eq!(command(&options, &redactor(&options)), "cargo xtask conform --seed 7");
-    }
-
-    #[test]
-    fn a_generated_request_is_replayed_at_the_replica_that_got_it() {
-        let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
-        options.add_replica("http://h:2/v1").unwrap();
-        (options.seed, options.scope.only) = (7, vec!["list".to_owned()]);
-        let context = crate::run::judge::context(&options);
-        let trace = animal_store_rules::trace::Trace { context, exchanges: Vec::new() };
-        let report =
-            crate::report::assemble(&trace, &Conclusion::default(), &options, crate::report::Remarks::default());
-        let replayed = |replica| report.replay_command("list.array", "--seed 7 --replay 12", replica);
-        let command = |address: &str| {
-            format!(
-                "conform --base-url {address} --api-key \"$CONFORM_API_KEY\" --seed 7 --only list.array --replay 12"
-            )
-        };
-        assert_eq!(replayed(Some("http://h:2/v1")), command("http://h:2/v1"));
-        assert_eq!(replayed(None), command("http://h/v1"));
     }
 
     #[test]

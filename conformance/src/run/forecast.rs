@@ -62,7 +62,6 @@ fn described(probe: Probe, options: &Options) -> (&'static str, String) {
         Probe::Credentials => ("credentials", format!("{keyless} requests without a valid key")),
         Probe::FurtherBodies => ("bodies", format!("up to {keyed} creations that lenient servers misread")),
         Probe::FullPage => ("full page", format!("up to {keyed} requests: more animals than a list may show")),
-        Probe::Properties(case) if options.replay.is_some() => ("properties", format!("generated request {case} only")),
         Probe::Properties(cases) => ("properties", format!("{cases} generated requests; more to simplify failures")),
         Probe::Sequence(steps) => ("sequence", format!("{steps} create, list and get requests")),
         Probe::Quota(turn) => {

@@ -193,10 +193,8 @@ impl Judge {
             let _also_stopped = probes::over_the_limit(&mut session, options.scope.profile).await;
             let _also_stopped = probes::without_a_key(&mut session, options).await;
         }
-        match stop {
-            Some(stop @ Stop::NoSuchCase { .. }) => return Err(RunError::Stopped(stop)),
-            Some(Stop::Unusable(unusable)) => return Err(unusable.redacted(&redactor).into()),
-            _ => {}
+        if let Some(Stop::Unusable(unusable)) = stop {
+            return Err(unusable.redacted(&redactor).into());
         }
         let mut trace = session.into_trace();
         answerer::end_run(&mut trace);
@@ -268,7 +266,6 @@ pub(crate) fn conclude_run(
     notes.extend(unreadable_codings(&trace.exchanges));
     notes.extend(long_bodies(&trace.exchanges));
     notes.extend(mended(&conclusion.verdicts, options));
-    notes.extend(options.replay.and_then(|case| replayed(case, options, &mut conclusion.verdicts)));
     let remarks = Remarks {
         notes,
         transcript_diff: Transcript::new(&history).difference(),
@@ -295,23 +292,8 @@ fn mended(verdicts: &[RequirementVerdict], options: &Options) -> Option<String> 
     let verb = if mended.len() == 1 { "holds" } else { "hold" };
     let ids = mended.join(", ");
     (!mended.is_empty()).then(|| {
-        format!("{ids} {verb} now, although known to fail: remove the entry, or let --prune-known-failing do it")
+        format!("{ids} {verb} now, although known to fail: remove the entry, or let --write-known-failing do it")
     })
-}
-
-/// Judges a replay by its one request, unless that shows nothing. Returns the note that it holds now, if no requirement is violated.
-fn replayed(case: usize, options: &Options, verdicts: &mut [RequirementVerdict]) -> Option<String> {
-    let is_judged = |verdict: &RequirementVerdict| verdict.selected && verdict.judged > 0;
-    // A request on which no selected requirement can be judged proves nothing.
-    if !verdicts.iter().any(is_judged) {
-        return None;
-    }
-    for verdict in verdicts.iter_mut().filter(|verdict| verdict.is_gap()) {
-        verdict.selected = false;
-        verdict.reason = Some("a replay sends one generated request only".to_owned());
-    }
-    let holds = !verdicts.iter().any(|verdict| verdict.is_violation(options.strict));
-    holds.then(|| format!("the generated request {case} holds now"))
 }
 
 /// The context of a trace, as known before the first request.
@@ -323,7 +305,6 @@ pub fn context(options: &Options) -> Context {
         plan_limits: options.plan.as_ref().and_then(Plan::plan_limits),
         category_id: options.category_id.unwrap_or(Options::CATEGORY_ID),
         vouches_for_category: options.category_id.is_some(),
-        assumed_date: options.assumed_date,
         ..Context::new(Extent::Run, &options.transport.base_url)
     }
 }

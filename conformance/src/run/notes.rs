@@ -163,7 +163,6 @@ mod tests {
             number: place + 1,
             probe: "test".into(),
             step: String::new(),
-            case: None,
             request: Request::new(method, "/pets").kept(),
             outcome,
             sent_at: Timestamp::UNIX_EPOCH,

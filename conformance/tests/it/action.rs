@@ -294,42 +294,16 @@ fn the_inputs_of_the_action_have_no_defaults_and_all_reach_the_script() {
 }
 
 #[test]
-fn the_action_saves_its_cache_before_it_judges_and_outputs_what_the_script_reports() {
-    let (action, script) = (yaml("action.yml"), read(".ci/action"));
-    let steps = action["runs"]["steps"].as_vec().expect("steps").iter();
-    let doing: Vec<&str> = steps.filter_map(|step| step["uses"].as_str().or(step["run"].as_str())).collect();
-    let words: Vec<&str> = doing.iter().filter_map(|doing| doing.split_whitespace().last()).collect();
-    assert_eq!(words, ["key", "actions/cache/restore@v5", "build", "actions/cache/save@v5", "judge"]);
-    for output in names(&action["outputs"]) {
-        let value = action["outputs"][output.as_str()]["value"].as_str();
-        assert_eq!(value, Some(format!("${{{{ steps.judge.outputs.{output} }}}}").as_str()));
-        assert!(script.contains(&format!("{output}=")) || script.contains(&format!("{output}:")), "{output}");
-    }
-}
-
-#[test]
-fn a_red_verdict_keeps_the_cache_and_the_reports_of_the_examples() {
-    let github = yaml("fixtures/ci/github.yml");
-    let steps = github["jobs"]["conformance"]["steps"].as_vec().expect("steps");
-    let judge = steps.iter().find(|step| step["id"].as_str() == Some("conformance")).expect("the action");
-    let inputs = inputs();
-    assert!(names(&judge["with"]).iter().all(|input| inputs.contains(input)), "{judge:?}");
-    let upload = steps.last().and_then(|step| step["if"].as_str()).expect("a condition");
-    assert!(upload.contains("!cancelled()"), "{upload}");
-    let gitlab = &yaml("fixtures/ci/gitlab.yml")["conformance"];
-    assert_eq!([&gitlab["cache"]["when"], &gitlab["artifacts"]["when"]].map(Yaml::as_str), [Some("always"); 2]);
-}
-
-#[test]
 fn the_action_and_the_examples_name_only_options_that_exist() {
     let definition = command();
-    let variables: Vec<&str> = definition.get_arguments().filter_map(|arg| arg.get_env()?.to_str()).collect();
     let options: Vec<&str> = definition.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let variables = options.iter().map(|option| format!("CONFORM_{}", option.replace('-', "_").to_uppercase()));
+    let variables: Vec<String> = variables.collect();
     for name in ["action.yml", ".ci/action", "fixtures/ci/gitlab.yml", "fixtures/ci/kubernetes-job.yaml"] {
         let file = read(name);
         let words = file.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
         for variable in words.filter(|word| word.starts_with("CONFORM_") && *word != "CONFORM_") {
-            assert!(variables.contains(&variable), "{name}: {variable}");
+            assert!(variables.iter().any(|known| known == variable), "{name}: {variable}");
         }
         let judging = file.split("/conform ").skip(1).filter_map(|rest| rest.lines().next());
         for option in judging.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix("--")) {
@@ -344,8 +318,7 @@ fn the_arguments_of_the_kubernetes_job_are_accepted() {
     let job = yaml("fixtures/ci/kubernetes-job.yaml");
     let args = job["spec"]["template"]["spec"]["containers"][0]["args"].as_vec().expect("arguments");
     let line = ["conform"].into_iter().chain(args.iter().filter_map(Yaml::as_str));
-    let matches = command().mut_args(|arg| arg.env(None::<&'static str>)).try_get_matches_from(line);
-    let matches = matches.expect("arguments of the judge");
+    let matches = command().try_get_matches_from(line).expect("arguments of the judge");
     // The report is the log of the pod: it would be lost with the pod's files.
     assert_eq!(matches.get_raw("format").expect("a value").collect::<Vec<_>>(), ["json"]);
     let number = |name: &str| *matches.get_one::<u64>(name).expect("a number");
@@ -359,26 +332,5 @@ fn the_inputs_are_named_as_the_options_of_the_judge() {
     for input in inputs().iter().filter(|input| !["html", "args", "binary"].contains(&input.as_str())) {
         let known = definition.get_arguments().any(|arg| arg.get_long() == Some(input));
         assert!(known, "the input {input} has another name than the option");
-    }
-}
-
-#[test]
-fn actions_are_those_that_run_on_a_supported_node() {
-    // The first versions on Node.js 24; runners have no older one.
-    let least = [
-        ("attest-build-provenance", 3),
-        ("cache", 5),
-        ("cache/restore", 5),
-        ("cache/save", 5),
-        ("checkout", 5),
-        ("download-artifact", 7),
-        ("upload-artifact", 6),
-    ];
-    for file in ["action.yml", ".github/workflows/ci.yml", ".github/workflows/release.yml", "fixtures/ci/github.yml"] {
-        for used in read(file).lines().filter_map(|line| line.split_once("uses: actions/")) {
-            let (name, version) = used.1.split_once("@v").expect("a version");
-            let (_, least) = least.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{file}: {name}"));
-            assert!(version.parse::<u32>().expect("a number") >= *least, "{file}: actions/{name}@v{version}");
-        }
     }
 }

@@ -139,12 +139,7 @@ async fn a_dry_run_says_what_the_selected_requirements_cost() {
 async fn wrong_usage_gets_exit_code_2_and_says_what_to_type() {
     for (args, hint) in [
         (&["--api-key", "k"][..], "--base-url URL"),
-        (&["--base-url", "http://127.0.0.1:1/v1"], "CONFORM_API_KEY"),
-        (&["--base-url", "localhost/v1", "--api-key", "k"], "http://localhost:8080/v1"),
-        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--only", "auth.mising-key"], "auth.missing-key"),
-        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--plan", "gold"], "free, pro, business"),
         (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--report", "yaml=x"], "json"),
-        (&["--bas-url", "http://127.0.0.1:1/v1"], "--base-url"),
         (&["http://me:sk-1@127.0.0.1:1/v1"], "To judge the server there: --base-url http://(hidden)@127.0.0.1:1/v1"),
         (&["--strict", "https://127.0.0.1:1/v1"], "--base-url https://127.0.0.1:1/v1"),
         (
@@ -157,28 +152,6 @@ async fn wrong_usage_gets_exit_code_2_and_says_what_to_type() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(text(&output.stderr).contains(hint), "{args:?}: {}", text(&output.stderr));
         assert!(output.stdout.is_empty(), "{args:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_cannot_be_judged_gets_exit_code_3_and_says_what_to_try() {
-    let candidate = Candidate::start(Nature::default()).await;
-    let without_version = candidate.base_url.trim_end_matches("/v1");
-    let refused = ["--base-url", &candidate.base_url, "--api-key", "another"];
-    let https = candidate.base_url.replace("http:", "https:");
-    // A file is no folder.
-    let unwritable: PathBuf = [env!("CARGO_MANIFEST_DIR"), "Cargo.toml", "r.json"].iter().collect();
-    let unwritable = format!("json={}", unwritable.display());
-    for (args, hint) in [
-        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY][..], "Check that the server is running"),
-        (&refused, "the key was rejected"),
-        (&["--base-url", without_version, "--api-key", KEY], "did you mean"),
-        (&["--base-url", &https, "--api-key", KEY], "uses plain HTTP"),
-        (&["--base-url", &candidate.base_url, "--api-key", KEY, "--report", &unwritable], "Nothing was sent"),
-    ] {
-        let output = conform(args).await;
-        assert_eq!(output.status.code(), Some(3), "{args:?}: {}", text(&output.stderr));
-        assert!(text(&output.stderr).contains(hint), "{args:?}: {}", text(&output.stderr));
     }
 }
 
@@ -203,20 +176,12 @@ async fn a_proxy_that_other_programs_use_is_said_to_be_ignored() {
     assert!(err.contains("The proxy of HTTPS_PROXY is not used") && !err.contains("sk-1"), "{err}");
 }
 
-#[tokio::test]
-async fn what_was_not_exercised_gets_exit_code_4() {
-    let candidate = Candidate::start(Nature::default()).await;
-    let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--max-requests", "30"];
-    let output = conform(&args).await;
-    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).contains("budget of 30 requests"), "{}", text(&output.stdout));
-}
-
 #[test]
 fn the_help_is_the_reviewed_one() {
     let mut definition = animal_store_conform::command().term_width(100);
-    check("conform-help", &definition.render_long_help().to_string());
-    check("conform-help-short", &definition.render_help().to_string());
+    let help = definition.clone().try_get_matches_from(["conform", "--help"]).expect_err("the help").to_string();
+    assert!(help.lines().count() <= 150, "it is longer than three screens of 50 lines");
+    check("conform-help", &help);
     // Built, so that the usage lines name the whole command.
     definition.build();
     for command in definition.get_subcommands_mut() {

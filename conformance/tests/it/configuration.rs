@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Output;
 
-use animal_store_conform::command;
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -46,18 +46,14 @@ impl Place {
         command.output().await.expect("the program starts")
     }
 
-    /// What `--show-config` prints about each option: its value, and where it comes from.
-    async fn shown(&self, args: &[&str], variables: &[(&str, &str)]) -> Vec<(String, String, String)> {
-        let output = self.conform(&[args, &["--show-config"]].concat(), variables).await;
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let rows = text(&output.stdout);
-        let rows = rows.lines().filter_map(|line| line.strip_prefix("  "));
-        rows.map(|row| {
-            let mut cells = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned);
-            let mut cell = || cells.next().expect("three cells");
-            (cell(), cell(), cell())
-        })
-        .collect()
+    /// The options that `--dry-run` prints: the name of each, its value, and its source.
+    async fn shown(&self, args: &[&str], variables: &[(&str, &str)]) -> Vec<[String; 3]> {
+        let output = self.conform(&[args, &["--dry-run", "--format", "json"]].concat(), variables).await;
+        let document = serde_json::from_slice::<Value>(&output.stdout);
+        let document = document.unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
+        let rows = document["options"].as_array().expect("the options");
+        let cell = |row: &Value, name: &str| row[name].as_str().expect("a text").to_owned();
+        rows.iter().map(|row| ["option", "value", "from"].map(|name| cell(row, name))).collect()
     }
 
     /// The message of a command line that cannot be used.
@@ -68,170 +64,42 @@ impl Place {
     }
 }
 
-/// Where an option can come from, the nearest first.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Layer {
-    Flag,
-    Variable,
-    Environment,
-    Top,
-}
-use Layer::{Environment, Flag, Top, Variable};
-
-const LAYERS: [Layer; 4] = [Flag, Variable, Environment, Top];
-
-/// A value for each option and layer: as it is typed, or as TOML in the last two.
-const SAMPLES: &[(&str, [&str; 4])] = &[
-    ("base_url", ["http://a/v1", "http://b/v1", "'http://c/v1'", "'http://d/v1'"]),
-    ("replica", ["http://e/v1", "http://f/v1", "['http://g/v1']", "['http://h/v1']"]),
-    ("implementation", ["Pets", "Beasts", "'Animals'", "'Zoo'"]),
-    ("implementation_version", ["1.2", "1.3", "'2'", "'3'"]),
-    ("api_key", ["sk-0451", "sk-0451", "'FIRST_KEY'", "'FIRST_KEY'"]),
-    ("quota_key", ["sk-0451", "sk-0451", "'SECOND_KEY'", "'SECOND_KEY'"]),
-    ("api_key_file", ["/a", "/b", "'/c'", "'/d'"]),
-    ("api_key_command", ["a", "b", "'c'", "'d'"]),
-    ("quota_key_file", ["/a", "/b", "'/c'", "'/d'"]),
-    ("quota_key_command", ["a", "b", "'c'", "'d'"]),
-    ("plan", ["free", "pro", "'business'", "'enterprise'"]),
-    ("profile", ["full", "functional", "'read-only'", "'functional'"]),
-    ("only", ["list", "get", "['pet']", "['create', 'auth']"]),
-    ("skip", ["list", "get", "['pet']", "['create', 'auth']"]),
-    ("strict", ["true", "1", "true", "true"]),
-    ("known_failing", ["/a", "/b", "'/c'", "'/d'"]),
-    ("seed", ["1", "2", "3", "4"]),
-    ("cases", ["1", "2", "3", "4"]),
-    ("replay", ["1", "2", "3", "4"]),
-    ("max_requests", ["1", "2", "3", "4"]),
-    ("max_duration", ["1", "2", "3", "4"]),
-    ("timeout", ["1", "2", "3", "4"]),
-    ("wait", ["1", "2", "3", "4"]),
-    ("concurrency", ["1", "2", "3", "4"]),
-    ("category_id", ["-1", "-2", "-3", "-4"]),
-    ("assume_date", ["2030-12-01", "2030-12-02", "2030-12-03", "2030-12-04"]),
-    ("dry_run", ["true", "1", "true", "true"]),
-    ("image", ["a", "b:1", "'c'", "'d'"]),
-    ("container_port", ["1", "2", "3", "4"]),
-    ("container_path", ["/a", "/b", "'/c'", "'/d'"]),
-    ("container_env", ["A=1", "B=1", "['C=1']", "['D=1']"]),
-    ("container_arg", ["a", "b", "['c']", "['d']"]),
-    ("ready", ["/a", "/b", "'/c'", "'/d'"]),
-    ("ready_timeout", ["1", "2", "3", "4"]),
-    ("ca_cert", ["/a", "/b", "'/c'", "'/d'"]),
-    ("client_cert", ["/a", "/b", "'/c'", "'/d'"]),
-    ("resolve", ["a:1:::1", "b:2:127.0.0.1", "['c:3:127.0.0.1']", "['d:4:127.0.0.1']"]),
-    ("proxy", ["http://a:1", "http://b:1", "'http://c:1'", "'http://d:1'"]),
-    ("unix_socket", ["/a", "/b", "'/c'", "'/d'"]),
-    ("header", ["A: 1", "B: 1", "['C: 1']", "['D: 1']"]),
-    ("rerun", ["/a", "/b", "'/c'", "'/d'"]),
-    ("fail_fast", ["true", "1", "true", "true"]),
-    ("write_known_failing", ["/a", "/b", "'/c'", "'/d'"]),
-    ("prune_known_failing", ["true", "1", "true", "true"]),
-    ("report", ["json=/a", "json=/b", "['json=/c']", "['json=/d']"]),
-    ("record", ["/a", "/b", "'/c'", "'/d'"]),
-    ("format", ["text", "text", "'text'", "'text'"]),
-    ("quiet", ["true", "1", "true", "true"]),
-    // Its rival is on already.
-    ("verbose", ["false", "0", "false", "false"]),
-    ("color", ["always", "never", "'auto'", "'always'"]),
-];
-
-/// The samples that go together: an image is no server that runs already, a rerun takes its requirements from a report, no
-/// proxy leads to a Unix socket, and a key comes from one place.
-fn together() -> impl Iterator<Item = &'static (&'static str, [&'static str; 4])> {
-    let apart = |option: &str| {
-        ["image", "proxy", "rerun", "resolve"].contains(&option)
-            || option.ends_with("key_file")
-            || option.ends_with("key_command")
-    };
-    SAMPLES.iter().filter(move |(option, _)| !apart(option))
-}
-
-/// The option as it is typed, as a variable, and as a member of the file.
-fn spellings(option: &str) -> (String, String, String) {
-    let key = if option.ends_with("_key") { "_env" } else { "" };
-    (format!("--{}", option.replace('_', "-")), format!("CONFORM_{}", option.to_uppercase()), format!("{option}{key}"))
-}
-
-/// What is shown of a sample.
-fn as_shown(option: &str, sample: &str) -> String {
-    let plain = sample.replace(['\'', '[', ']'], "");
-    match option {
-        "api_key" | "quota_key" => "set".to_owned(),
-        "header" | "container_env" => plain.replace('1', "…"),
-        "strict" | "dry_run" | "fail_fast" | "prune_known_failing" | "quiet" | "verbose" => {
-            plain.replace('1', "true").replace('0', "false")
-        }
-        _ => plain,
-    }
-}
-
-/// Gives every option in each of these layers, and checks that the nearest of them holds.
-async fn check(layers: &[Layer]) {
-    let mut file = String::new();
-    for (layer, head) in [(Top, "env = 'a'\n"), (Environment, "[environments.a]\n")] {
-        file.push_str(head);
-        for (option, samples) in together().filter(|_| layers.contains(&layer)) {
-            file.push_str(&format!("{} = {}\n", spellings(option).2, samples[layer as usize]));
-        }
-    }
-    let mut args = Vec::new();
-    let mut variables = vec![("FIRST_KEY".to_owned(), "sk-0451"), ("SECOND_KEY".to_owned(), "sk-0451")];
-    for (option, samples) in together() {
-        let (typed, variable, _) = spellings(option);
-        if layers.contains(&Flag) {
-            args.push(format!("{typed}={}", samples[Flag as usize]));
-        }
-        if layers.contains(&Variable) {
-            variables.push((variable, samples[Variable as usize]));
-        }
-    }
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    let nearest = LAYERS.into_iter().find(|layer| layers.contains(layer));
-    let shown = Place::with(&file).shown(&args, &variables).await;
-    assert_eq!(shown.len(), SAMPLES.len() + 1, "every option and env");
-    for (option, samples) in together() {
-        let (_, value, from) = shown.iter().find(|(shown, ..)| shown == option).expect("every option is shown");
-        let expected = match nearest {
-            Some(Flag) => "command line".to_owned(),
-            Some(Variable) => format!("environment variable {}", spellings(option).1),
-            Some(Environment) => ", [environments.a]".to_owned(),
-            Some(Top) => "conform.toml, line ".to_owned(),
-            None => "default".to_owned(),
-        };
-        assert!(from.contains(&expected), "{layers:?}: {option} is {value} from {from}");
-        assert_eq!(from.contains("[environments.a]"), nearest == Some(Environment), "{layers:?}: {option} from {from}");
-        if let Some(nearest) = nearest {
-            assert_eq!(*value, as_shown(option, samples[nearest as usize]), "{layers:?}: {option}");
-        }
-    }
+/// The value that is shown of an option.
+fn value<'s>(shown: &'s [[String; 3]], option: &str) -> &'s str {
+    shown.iter().find(|[name, ..]| name == option).map(|[_, value, _]| value.as_str()).expect("every option is shown")
 }
 
 #[tokio::test]
-async fn of_any_two_layers_the_nearer_holds_for_every_option() {
-    check(&[]).await;
-    for (number, near) in LAYERS.into_iter().enumerate() {
-        check(&[near]).await;
-        for far in LAYERS.into_iter().skip(number + 1) {
-            check(&[near, far]).await;
+async fn the_nearest_of_four_layers_holds_for_each_kind_of_option() {
+    let layers = ["command line", "environment variable CONFORM_", ", [environments.a]", "conform.toml, line "];
+    let args = ["--timeout=1", "--only=list", "--strict=false", "--ca-cert=/a", "--report=json=/a"];
+    let variables = [
+        ("CONFORM_TIMEOUT", "2"),
+        ("CONFORM_ONLY", "get,pet"),
+        ("CONFORM_STRICT", "1"),
+        ("CONFORM_CA_CERT", "/b"),
+        ("CONFORM_REPORT", "json=/b"),
+    ];
+    let place = Place::with(
+        "timeout = 4\nonly = ['auth']\nstrict = true\nca_cert = '/d'\nreport = ['json=/d']\n\
+         [environments.a]\ntimeout = 3\nonly = ['create', 'list']\nstrict = false\nca_cert = '/c'\nreport = ['json=/c']\n",
+    );
+    for (nearest, layer) in layers.into_iter().enumerate() {
+        let mut line = if nearest == 0 { args.to_vec() } else { Vec::new() };
+        line.extend(if nearest < 3 { &["--env", "a"][..] } else { &[] });
+        let shown = place.shown(&line, if nearest < 2 { &variables[..] } else { &[] }).await;
+        for (option, values) in [
+            ("timeout", ["1", "2", "3", "4"]),
+            ("only", ["list", "get, pet", "create, list", "auth"]),
+            ("strict", ["false", "true", "false", "true"]),
+            ("ca_cert", ["/a", "/b", "/c", "/d"]),
+            ("report", ["json=/a", "json=/b", "json=/c", "json=/d"]),
+        ] {
+            let [_, value, from] = shown.iter().find(|[name, ..]| name == option).expect("every option is shown");
+            assert_eq!(value, values[nearest], "{layer}: {option}");
+            assert!(from.contains(layer), "{layer}: {option} is from {from}");
         }
     }
-    check(&LAYERS).await;
-}
-
-#[test]
-fn every_option_stands_in_the_samples_and_has_a_variable_of_its_name() {
-    let definition = command();
-    let on_the_line_only = ["config", "no_config", "show_config"];
-    let options = definition.get_arguments().filter(|arg| !on_the_line_only.contains(&arg.get_id().as_str()));
-    let mut options: Vec<_> = options.map(|arg| (arg.get_id().as_str(), arg.get_env())).collect();
-    options.retain(|(option, _)| *option != "env");
-    let samples: Vec<_> = SAMPLES.iter().map(|(option, _)| *option).collect();
-    for (option, variable) in &options {
-        assert!(samples.contains(option), "{option}");
-        assert_eq!(variable.and_then(|name| name.to_str()), Some(spellings(option).1.as_str()));
-    }
-    assert_eq!(options.len(), samples.len());
 }
 
 #[tokio::test]
@@ -259,20 +127,17 @@ async fn an_environment_is_picked_by_hand_by_variable_or_by_the_file() {
     for (args, variables, seed) in
         [(&["--env", "b"][..], &[("CONFORM_ENV", "c")][..], "2"), (&[], &[("CONFORM_ENV", "c")], "3"), (&[], &[], "1")]
     {
-        let shown = place.shown(args, variables).await;
-        assert!(shown.iter().any(|(option, value, _)| option == "seed" && value == seed), "{shown:?}");
+        assert_eq!(value(&place.shown(args, variables).await, "seed"), seed);
     }
 }
 
 #[tokio::test]
 async fn a_file_that_cannot_be_used_is_told_with_its_place_and_nothing_is_sent() {
     let place = Place::with("timeout = 3\n\n[environments.staging]\nbase-url = 'http://h/v1'\n");
-    for args in [&["--show-config"][..], &["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k"]] {
-        let error = place.refusal(args, &[]).await;
-        assert!(error.contains("conform.toml, line 4, column 1: unknown option `base-url`"), "{error}");
-        assert!(error.contains("did you mean `base_url`?"), "{error}");
-    }
-    let output = place.conform(&["--no-config", "--show-config"], &[]).await;
+    let target = ["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k"];
+    let error = place.refusal(&target, &[]).await;
+    assert!(error.contains("conform.toml, line 4, column 1: unknown option `base-url`"), "{error}");
+    let output = place.conform(&[&target[..], &["--no-config", "--dry-run"]].concat(), &[]).await;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let error = place.refusal(&["--config", "other.toml"], &[]).await;
     assert!(
@@ -315,68 +180,74 @@ async fn a_file_with_servers_of_which_none_is_picked_is_not_left_aside() {
 #[tokio::test]
 async fn a_key_comes_from_the_variable_that_the_file_names_and_it_must_be_there() {
     let place = Place::with("base_url = 'http://127.0.0.1:1/v1'\n\napi_key_env = 'STORE_KEY'\n");
-    let error = place.refusal(&["--dry-run"], &[]).await;
+    let error = place.refusal(&[], &[]).await;
     assert!(error.contains("conform.toml, line 3: api_key_env names the environment variable STORE_KEY"), "{error}");
-    let error = place.refusal(&["--dry-run"], &[("STORE_KEY", "sk-04 51")]).await;
+    let error = place.refusal(&[], &[("STORE_KEY", "sk-04 51")]).await;
     assert!(error.contains("STORE_KEY: the key holds a character") && !error.contains("51"), "{error}");
     for variables in [[("STORE_KEY", "sk-1")], [("CONFORM_API_KEY", "sk-1")]] {
         assert_eq!(place.conform(&["--dry-run"], &variables).await.status.code(), Some(0));
     }
-    let shown = place.shown(&[], &[]).await;
-    assert!(shown.iter().any(|(option, value, _)| option == "api_key" && value == "not set"), "{shown:?}");
+}
+
+#[tokio::test]
+async fn a_dry_run_shows_the_options_also_where_a_key_or_a_target_is_missing() {
+    for (file, value, problem) in [
+        ("base_url = 'http://h/v1'\napi_key_env = 'STORE_KEY'\n", "http://h/v1", "which is not set"),
+        ("base_url = 'http://h/v1'\n", "http://h/v1", "no API key"),
+        ("[environments.a]\n", "not set", "no environment of conform.toml is selected"),
+    ] {
+        let output = Place::with(file).conform(&["--dry-run"], &[]).await;
+        let (shown, error) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        let row = shown.lines().find_map(|line| line.trim_start().strip_prefix("base_url ")).expect("a row");
+        assert!(row.trim_start().starts_with(value) && error.contains(problem), "{shown}{error}");
+    }
 }
 
 #[tokio::test]
 async fn no_secret_is_shown() {
     let file = "base_url = 'http://127.0.0.1:1/v1'\nquota_key_env = 'STORE_KEY'\nproxy = 'http://me:sk-0451@h:1'\n";
-    let variables = [("STORE_KEY", "sk-0451"), ("CONFORM_API_KEY", "sk-0451"), ("CONFORM_HEADER", "X-Pass: sk-0451")];
+    let variables = [("STORE_KEY", "sk-0451"), ("CONFORM_API_KEY", "sk-0452"), ("CONFORM_HEADER", "X-Pass: sk-0451")];
     for format in ["text", "json"] {
-        let output = Place::with(file).conform(&["--show-config", "--format", format], &variables).await;
+        let output = Place::with(file).conform(&["--dry-run", "--seed", "1", "--format", format], &variables).await;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let shown = text(&output.stdout);
         assert!(
-            !shown.contains("0451") && shown.contains("X-Pass: …") && shown.contains("http://(hidden)@h:1"),
+            !shown.contains("045") && shown.contains("X-Pass: …") && shown.contains("http://(hidden)@h:1"),
             "{shown}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_key_comes_from_a_file_or_a_command_and_is_hidden_as_any_other() {
+async fn a_key_comes_from_a_file_and_is_hidden_as_any_other() {
     let candidate = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
     let place = Place::with("");
     std::fs::write(place.path("key"), format!("{KEY}\r\n")).expect("a file");
     let socket = candidate.own_socket().expect("a socket").display().to_string();
-    let print = format!("echo '  {KEY}'");
-    let base = ["--base-url", &candidate.base_url, "--unix-socket", &socket, "--profile", "functional", "-v"];
-    for [option, value] in [["--api-key-file", "key"], ["--api-key-command", &print]] {
-        let output = place.conform(&[&base[..], &[option, value]].concat(), &[]).await;
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(1), "{err}");
-        assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");
-        let rerun = out.lines().find(|line| line.contains("--seed") && line.contains("--base-url")).expect("a command");
-        assert!(rerun.contains(option) && !rerun.contains("--api-key "), "{rerun}");
-    }
+    let target = ["--base-url", &candidate.base_url, "--unix-socket", &socket, "--profile", "functional", "-v"];
+    let output = place.conform(&[&target[..], &["--api-key-file", "key"]].concat(), &[]).await;
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");
+    let rerun = out.lines().find(|line| line.contains("--seed") && line.contains("--base-url")).expect("a command");
+    assert!(rerun.contains("--api-key-file key") && !rerun.contains("--api-key "), "{rerun}");
 }
 
 #[tokio::test]
-async fn a_key_that_a_file_or_a_command_does_not_give_is_told_and_the_nearer_source_holds() {
+async fn a_file_without_a_key_is_named_and_the_nearer_source_of_a_key_holds() {
     let place = Place::with("base_url = 'http://127.0.0.1:1/v1'\napi_key_file = 'none'\n");
     std::fs::write(place.path("empty"), "\n").expect("a file");
     for (args, expected) in [
         (&[][..], "--api-key-file: no such file"),
         (&["--api-key-file", "empty"], "--api-key-file: the key is empty"),
-        (&["--api-key-command", "exit 7"], "--api-key-command: the command ended with exit status: 7"),
-        (&["--api-key", "sk-1", "--quota-key-command", "true"], "--quota-key-command: the key is empty"),
+        (&["--api-key", "sk-1", "--quota-key-file", "empty"], "--quota-key-file: the key is empty"),
         (&["--api-key", "sk-1", "--api-key-file", "empty"], "api_key and api_key_file are mutually exclusive"),
     ] {
-        let error = place.refusal(&[args, &["--dry-run"]].concat(), &[]).await;
+        let error = place.refusal(args, &[]).await;
         assert!(error.contains(expected), "{error}");
     }
-    for (args, variables) in [
-        (&["--api-key", "sk-1"][..], &[][..]),
-        (&[], &[("CONFORM_API_KEY", "sk-1")]),
-        (&["--api-key-command", "echo sk-1"], &[("CONFORM_API_KEY_FILE", "none")]),
-    ] {
+    for (args, variables) in [(&["--api-key", "sk-1"][..], &[][..]), (&[], &[("CONFORM_API_KEY", "sk-1")])] {
         let output = place.conform(&[args, &["--dry-run"]].concat(), variables).await;
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
     }
@@ -398,19 +269,17 @@ async fn a_variable_may_be_empty_or_have_spaces_and_line_breaks_around_its_value
     ];
     let place = Place::with("strict = true\n");
     let shown = place.shown(&[], &variables).await;
-    for (option, value) in [
+    for (option, expected) in [
         ("base_url", "http://127.0.0.1:1/v1"),
         ("only", "list, get"),
         ("report", "json=a.json, html=b.html"),
-        ("plan", "from the response headers"),
+        ("plan", "not set"),
         ("strict", "true"),
         ("timeout", "30"),
         ("verbose", "false"),
     ] {
-        assert!(shown.iter().any(|(name, shown, _)| name == option && shown == value), "{option}: {shown:?}");
+        assert_eq!(value(&shown, option), expected, "{option}");
     }
-    let output = place.conform(&["--dry-run"], &variables).await;
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
 #[tokio::test]
@@ -430,25 +299,7 @@ async fn who_picks_an_environment_is_told_what_comes_before_it() {
     let stderr = text(&output.stderr);
     assert!(stderr.contains("note: CONFORM_BASE_URL overrides base_url in conform.toml, line 2"), "{stderr}");
     assert!(stderr.contains("note: CONFORM_API_KEY overrides api_key_env in conform.toml, line 3"), "{stderr}");
-    assert!(text(&output.stdout).starts_with("http://b/v1"), "{}", text(&output.stdout));
-}
-
-#[tokio::test]
-async fn of_quiet_and_verbose_the_nearer_holds_and_both_at_once_are_refused() {
-    let place = Place::with("quiet = true\n");
-    for (args, variables, verbose) in [
-        (&["-v"][..], &[][..], "true"),
-        (&[], &[("CONFORM_VERBOSE", "1")], "true"),
-        (&["-q"], &[("CONFORM_VERBOSE", "1")], "false"),
-        (&["-q", "--verbose=false"], &[], "false"),
-    ] {
-        let shown = place.shown(args, variables).await;
-        let value = |name: &str| shown.iter().find(|(option, ..)| option == name).map(|(_, value, _)| value.clone());
-        assert_eq!(value("verbose").as_deref(), Some(verbose), "{args:?} {variables:?}: {shown:?}");
-        assert_ne!(value("quiet"), value("verbose"), "{args:?} {variables:?}: {shown:?}");
-    }
-    let error = place.refusal(&["-q", "-v"], &[]).await;
-    assert!(error.contains("quiet and verbose are mutually exclusive"), "{error}");
+    assert!(text(&output.stdout).contains("\nhttp://b/v1 · "), "{}", text(&output.stdout));
 }
 
 #[tokio::test]
@@ -461,10 +312,9 @@ async fn of_an_address_and_an_image_the_nearer_is_judged() {
         (&[], &[("CONFORM_IMAGE", "cats")], "image"),
     ] {
         let shown = place.shown(args, variables).await;
-        let value = |name: &str| shown.iter().find(|(option, ..)| option == name).map(|(_, value, _)| value.clone());
         let other = if target == "image" { "base_url" } else { "image" };
-        assert_eq!(value(other).as_deref(), Some("not set"), "{args:?} {variables:?}: {shown:?}");
-        assert_ne!(value(target).as_deref(), Some("not set"), "{args:?} {variables:?}: {shown:?}");
+        assert_eq!(value(&shown, other), "not set", "{args:?} {variables:?}: {shown:?}");
+        assert_ne!(value(&shown, target), "not set", "{args:?} {variables:?}: {shown:?}");
     }
     let error = place.refusal(&["--image", "cats", "--base-url", "http://b/v1"], &[]).await;
     assert!(error.contains("base_url and image are mutually exclusive (command line)"), "{error}");
@@ -483,8 +333,7 @@ async fn replicas_are_those_of_the_base_url_beside_them() {
         (&["--image", "cats"], &[], "not set"),
     ] {
         let shown = place.shown(args, variables).await;
-        let value = |name: &str| shown.iter().find(|(option, ..)| option == name).map(|(_, value, _)| value.clone());
-        assert_eq!(value("replica").as_deref(), Some(replicas), "{args:?} {variables:?}: {shown:?}");
+        assert_eq!(value(&shown, "replica"), replicas, "{args:?} {variables:?}");
     }
 }
 
@@ -492,17 +341,13 @@ async fn replicas_are_those_of_the_base_url_beside_them() {
 async fn a_variable_that_cannot_be_used_is_named() {
     let error = Place::with("").refusal(&[], &[("CONFORM_TIMEOUT", "soon")]).await;
     assert!(error.contains("environment variable CONFORM_TIMEOUT: invalid digit"), "{error}");
-    let error = Place::with("").refusal(&["--wait", "x"], &[("CONFORM_TIMEOUT", "soon")]).await;
-    assert!(error.contains("'x' for '--wait <SECONDS>'"), "{error}");
 }
 
 #[tokio::test]
 async fn init_writes_the_example_and_never_over_a_file_unasked() {
     let example = include_str!("../../../fixtures/conform.example.toml");
     let place = Place::with("");
-    for (args, file) in
-        [(&["init"][..], "conform.toml"), (&["init", "below"], "below/conform.toml"), (&["init", "x"], "x")]
-    {
+    for (args, file) in [(&["init"][..], "conform.toml"), (&["init", "below"], "below/conform.toml")] {
         let output = place.conform(args, &[]).await;
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         assert_eq!(std::fs::read_to_string(place.path(file)).expect("a file"), example, "{file}");
@@ -513,7 +358,6 @@ async fn init_writes_the_example_and_never_over_a_file_unasked() {
     assert_eq!(std::fs::read_to_string(place.path("conform.toml")).expect("a file"), "seed = 1");
     assert_eq!(place.conform(&["init", "--force"], &[]).await.status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(place.path("conform.toml")).expect("a file"), example);
-    assert_eq!(place.conform(&["init", "no/such/folder.toml"], &[]).await.status.code(), Some(3));
 }
 
 #[tokio::test]
@@ -528,10 +372,10 @@ async fn the_schema_accepts_what_the_program_accepts_and_says_where_a_file_is_wr
     let is_valid =
         |text: &str| schema.is_valid(&toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}")));
     // An example of an option is the text after its mark.
-    let every = written
+    let every: Vec<&str> = written
         .lines()
-        .map(|line| line.strip_prefix('#').filter(|rest| rest.starts_with(char::is_lowercase)).unwrap_or(line));
-    let every: Vec<&str> = every.filter(|line| !line.starts_with("assume_date")).collect();
+        .map(|line| line.strip_prefix('#').filter(|rest| rest.starts_with(char::is_lowercase)).unwrap_or(line))
+        .collect();
     assert!(is_valid(&written) && is_valid(&every.join("\n")));
     for wrong in [
         "base-url = 'http://h/v1'",

@@ -100,7 +100,6 @@ async fn lines(options: &Options, requests: Vec<Request>) -> Vec<String> {
             number,
             probe: "test".into(),
             step,
-            case: None,
             request,
             outcome,
             sent_at: now,

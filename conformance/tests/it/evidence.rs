@@ -35,7 +35,6 @@ fn report_with(key: &str, exchanged: Vec<Exchanged>) -> Report {
             number: at + 1,
             probe: "tour".into(),
             step: String::new(),
-            case: None,
             request: request.authorization(format!("Bearer {key}")),
             outcome: Outcome::Response(Response { status, headers, body: body.into(), cut: false }),
             sent_at,

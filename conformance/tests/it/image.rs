@@ -6,7 +6,7 @@ use crate::command_line::{conform, text};
 async fn a_plan_names_the_image_and_starts_nothing() {
     let output = conform(&["--image", "pets:1.2", "--api-key", "k", "--dry-run"]).await;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).starts_with("image pets:1.2 · "), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("\nimage pets:1.2 · "), "{}", text(&output.stdout));
 }
 
 #[tokio::test]

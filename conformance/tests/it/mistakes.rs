@@ -62,8 +62,6 @@ impl Stage {
         let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a free port").local_addr().expect("an address");
         let authority = folder.join("authority.pem");
         std::fs::write(folder.join("notes.txt"), "no certificate").expect("a file");
-        std::fs::write(folder.join("known.toml"), "[[known-failing]]\nid = \"list.aray\"\nreason = \"x\"\n")
-            .expect("a file");
         Stage {
             candidate: Candidate::start_on_port(Nature::default()).await,
             silent: format!("http://{nobody}/v1"),
@@ -117,7 +115,6 @@ async fn each_mistake_is_reported_with_its_reason_and_what_to_type_next() {
     let (no_version, elsewhere, too_deep) = (root.to_owned(), format!("{root}/v2"), format!("{url}/pets"));
     let missing = format!("json={}", stage.folder.join("notes.txt").join("report.json").display());
     let junk = stage.folder.join("notes.txt").display().to_string();
-    let known = stage.folder.join("known.toml").display().to_string();
     let authority = stage.authority.display().to_string();
     let (with_scheme, with_line_break) = (format!("Bearer {KEY}"), format!("{KEY}\n"));
     let key = ["--api-key", KEY];
@@ -148,14 +145,10 @@ async fn each_mistake_is_reported_with_its_reason_and_what_to_type_next() {
         ("wrong-proxy", 2, at(url, &["--proxy", "proxy:"])),
         ("no-socket", 3, at(url, &["--unix-socket", "none.sock"])),
         ("socket-without-base-url", 2, words(&["--unix-socket", "none.sock"])),
-        ("socket-and-proxy", 2, at(url, &["--unix-socket", "none.sock", "--proxy", "http://proxy.example:3128"])),
         ("wrong-plan", 2, at(url, &["--plan", "gold"])),
         ("unwritable-report", 3, at(url, &["--report", &missing])),
         ("misspelt-option", 2, at(url, &["--proflie", "full"])),
         ("misspelt-requirement", 2, at(url, &["--only", "list.aray"])),
-        ("misspelt-area", 2, at(url, &["--skip", "qota"])),
-        ("misspelt-rule", 2, words(&["rules", "list.aray"])),
-        ("misspelt-known-failing", 2, at(url, &["--known-failing", &known])),
     ] {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let transcript = stage.transcript(&args).await;

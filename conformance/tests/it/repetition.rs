@@ -1,4 +1,4 @@
-//! What is judged again: a report's broken requirements, a generated request; and what is noted as known to fail.
+//! What is judged again: a report's broken requirements; and what is noted as known to fail.
 
 use std::path::PathBuf;
 
@@ -20,6 +20,7 @@ fn file(name: &str) -> PathBuf {
 async fn a_rerun_judges_what_was_broken_and_what_is_known_to_fail_is_written_down() {
     let broken = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
     let (report, known) = (file("rerun.json"), file("rerun-known.toml"));
+    let _not_there = std::fs::remove_file(&known);
     let (report, known) = (report.display().to_string(), known.display().to_string());
     let to_report = format!("json={report}");
     let args = ["--base-url", &broken.base_url, "--api-key", KEY, "--profile", "functional"];
@@ -85,18 +86,6 @@ async fn a_report_in_which_nothing_is_broken_cannot_be_rerun() {
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
         assert!(text(&output.stderr).starts_with("error: cannot rerun "), "{}", text(&output.stderr));
     }
-}
-
-#[tokio::test]
-async fn a_replay_says_that_it_holds_now_or_that_there_is_no_such_request() {
-    let candidate = Candidate::start(Nature::default()).await;
-    let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--seed", "7"];
-    let output = conform(&[&args[..], &["--replay", "1"]].concat()).await;
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).contains("the generated request 1 holds now"), "{}", text(&output.stdout));
-    let none = conform(&[&args[..], &["--replay", "0"]].concat()).await;
-    assert_eq!(none.status.code(), Some(2), "{}", text(&none.stderr));
-    assert!(text(&none.stderr).contains("there is no generated request 0"), "{}", text(&none.stderr));
 }
 
 #[tokio::test]

@@ -63,7 +63,6 @@ fn run() -> (Trace, Options) {
             number: index + 1,
             probe: "tour".into(),
             step: format!("step {}", index + 1),
-            case: (index == 5).then_some(12),
             request,
             outcome,
             sent_at,

@@ -345,7 +345,7 @@ async fn no_message_repeats_a_secret_of_the_command_line() {
         vec!["judge".to_owned(), "--base-url".to_owned(), url("http://u:PW@h/v1"), "x.har".to_owned()],
         vec!["proxy".to_owned(), "--to".to_owned(), url("http://u:PW@h/v1")],
         vec![
-            "--show-config".to_owned(),
+            "--dry-run".to_owned(),
             "--proxy".to_owned(),
             url("http://user:PW@h:1"),
             "--header".to_owned(),

@@ -155,7 +155,6 @@ impl Session<'_> {
             number: self.exchanges.len() + 1,
             probe: "session".into(),
             step: String::new(),
-            case: None,
             request,
             outcome,
             sent_at,

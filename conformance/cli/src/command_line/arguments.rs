@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
-use jiff::Timestamp;
 
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
@@ -16,17 +15,22 @@ use animal_store_conformance::{Options, Resolved};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 
+/// The end of the help.
+const AFTER_HELP: &str = "\
+Each option except --no-config can also be set in an environment variable, such as CONFORM_API_KEY for --api-key, and each option \
+except --config and --no-config in the file conform.toml. The command line takes precedence over the environment, and the environment \
+over the file: --dry-run prints the value of each option and its source. In a variable, the values of a repeatable option stand one \
+per line, and IDs may be separated by commas.
+
+Exit codes: 0 conforms · 1 violates · 2 usage error, or a wrong --plan · 3 could not run · 4 incomplete: nothing failed, but a stated \
+requirement was not exercised · 130 interrupted: the report covers the requests sent until then";
+
 /// Judge an Animal Store server by the specification
-///
-/// Options can also be set in environment variables and in a file, conform.toml. The command line takes precedence over the
-/// environment, and the environment over the file: --show-config prints the value of each option and its source.
-///
-/// Exit codes: 0 conforms · 1 violates · 2 usage error, or a wrong --plan · 3 could not run · 4 incomplete: nothing failed,
-/// but a stated requirement was not exercised · 130 interrupted: the report covers the requests sent until then
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "conform",
     version,
+    after_help = AFTER_HELP,
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
@@ -37,213 +41,167 @@ pub(super) struct Arguments {
     pub command: Option<Command>,
 
     /// Base URL of the server, with the version segment: http://localhost:8080/v1
-    #[arg(long, value_name = "URL", env = "CONFORM_BASE_URL", value_parser = values::base_url, help_heading = "Target")]
+    #[arg(long, value_name = "URL", value_parser = values::base_url, help_heading = "Target")]
     pub base_url: Option<String>,
 
-    /// An additional address of the service, such as another replica: the requests are spread over all addresses (repeatable; in
-    /// the variable, one per line)
-    #[arg(long, value_name = "URL", env = "CONFORM_REPLICA", value_parser = values::base_url, value_delimiter = '\n', help_heading = "Target")]
+    /// Additional address of the same service, such as another replica (repeatable)
+    #[arg(long, value_name = "URL", value_parser = values::base_url, value_delimiter = '\n', help_heading = "Target")]
     pub replica: Vec<String>,
 
-    /// Environment to judge: the table [environments.NAME] of conform.toml, such as production or staging
-    #[arg(long, value_name = "NAME", env = "CONFORM_ENV", help_heading = "Target")]
+    /// Environment to judge: the table [environments.NAME] of conform.toml
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
     pub env: Option<String>,
-
-    /// Name of the implementation, for the reports [default for an image: its label org.opencontainers.image.title]
-    #[arg(long, value_name = "NAME", env = "CONFORM_IMPLEMENTATION", help_heading = "Target")]
-    pub implementation: Option<String>,
-
-    /// Version of the implementation, for the reports [default for an image: its label org.opencontainers.image.version]
-    #[arg(long, value_name = "VERSION", env = "CONFORM_IMPLEMENTATION_VERSION", help_heading = "Target")]
-    pub implementation_version: Option<String>,
-
-    /// API key to judge with
-    #[arg(long, value_name = "KEY", env = "CONFORM_API_KEY", help_heading = "Keys")]
-    pub api_key: Option<Key>,
-
-    /// File that contains the API key
-    #[arg(long, value_name = "FILE", env = "CONFORM_API_KEY_FILE", help_heading = "Keys")]
-    pub api_key_file: Option<PathBuf>,
-
-    /// Shell command that prints the API key, such as that of a password manager
-    #[arg(long, value_name = "COMMAND", env = "CONFORM_API_KEY_COMMAND", help_heading = "Keys")]
-    pub api_key_command: Option<String>,
-
-    /// Second API key: the run exhausts both, and takes less time
-    #[arg(long, value_name = "KEY", env = "CONFORM_QUOTA_KEY", help_heading = "Keys")]
-    pub quota_key: Option<Key>,
-
-    /// File that contains the second API key
-    #[arg(long, value_name = "FILE", env = "CONFORM_QUOTA_KEY_FILE", help_heading = "Keys")]
-    pub quota_key_file: Option<PathBuf>,
-
-    /// Shell command that prints the second API key, such as that of a password manager
-    #[arg(long, value_name = "COMMAND", env = "CONFORM_QUOTA_KEY_COMMAND", help_heading = "Keys")]
-    pub quota_key_command: Option<String>,
-
-    /// Plan of the main key: free, pro, business, enterprise or enterprise=RPM,RPD [default: from the response headers]
-    #[arg(long, value_name = "PLAN", env = "CONFORM_PLAN", help_heading = "Keys")]
-    pub plan: Option<Plan>,
-
-    /// Extent of the run
-    #[arg(long, value_parser = values::profile(), default_value_t, env = "CONFORM_PROFILE", help_heading = "Scope")]
-    pub profile: Profile,
-
-    /// Judge only the requirements with this ID or ID prefix (repeatable)
-    #[arg(long, value_name = "ID", env = "CONFORM_ONLY", value_parser = values::requirement, value_delimiter = ',', help_heading = "Scope")]
-    pub only: Vec<String>,
-
-    /// Skip the requirements with this ID or ID prefix (repeatable)
-    #[arg(long, value_name = "ID", env = "CONFORM_SKIP", value_parser = values::requirement, value_delimiter = ',', help_heading = "Scope")]
-    pub skip: Vec<String>,
-
-    /// Count a broken inferred requirement as a violation
-    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_STRICT", help_heading = "Scope")]
-    pub strict: bool,
-
-    /// TOML file that lists requirements known to fail: they are judged, and reported separately
-    #[arg(long, value_name = "FILE", env = "CONFORM_KNOWN_FAILING", help_heading = "Scope")]
-    pub known_failing: Option<PathBuf>,
-
-    /// Seed of the random generator [default: a new one for each run]
-    #[arg(long, value_name = "NUMBER", env = "CONFORM_SEED", help_heading = "Run")]
-    pub seed: Option<u64>,
-
-    /// Number of generated requests [default: depends on the rate limit]
-    #[arg(long, value_name = "NUMBER", env = "CONFORM_CASES", help_heading = "Run")]
-    pub cases: Option<usize>,
-
-    /// Send only the generated request with this number; needs the --seed of the original run
-    #[arg(long, value_name = "NUMBER", env = "CONFORM_REPLAY", help_heading = "Run")]
-    pub replay: Option<usize>,
-
-    /// Maximum number of requests
-    #[arg(long, value_name = "NUMBER", env = "CONFORM_MAX_REQUESTS", default_value_t = Options::MAX_REQUESTS, help_heading = "Run")]
-    pub max_requests: usize,
-
-    /// Maximum duration of the run, in seconds
-    #[arg(long, value_name = "SECONDS", env = "CONFORM_MAX_DURATION", default_value_t = Options::MAX_DURATION.as_secs(), help_heading = "Run")]
-    pub max_duration: u64,
-
-    /// Timeout of a request, in seconds
-    #[arg(long, value_name = "SECONDS", env = "CONFORM_TIMEOUT", default_value_t = Options::TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..), help_heading = "Run")]
-    pub timeout: u64,
-
-    /// Maximum time to wait for a server that does not respond yet, in seconds
-    #[arg(long, value_name = "SECONDS", env = "CONFORM_WAIT", default_value_t = Options::WAIT.as_secs(), value_parser = clap::value_parser!(u64).range(..=86_400), help_heading = "Run")]
-    pub wait: u64,
-
-    /// Number of concurrent create requests
-    #[arg(long, value_name = "NUMBER", env = "CONFORM_CONCURRENCY", default_value_t = Options::CONCURRENCY, help_heading = "Run")]
-    pub concurrency: usize,
-
-    /// Category in which animals can be created
-    ///
-    /// By default, a run takes the category of an animal that exists, or 1 if there is none.
-    #[arg(
-        long,
-        value_name = "INT64",
-        env = "CONFORM_CATEGORY_ID",
-        allow_negative_numbers = true,
-        help_heading = "Run"
-    )]
-    pub category_id: Option<i64>,
-
-    /// Judge the removal of GET /pets/{petId} as of this date, such as 2030-12-05 [default: the Date header of the
-    /// responses]
-    #[arg(long, value_name = "DATE", env = "CONFORM_ASSUME_DATE", value_parser = values::day, help_heading = "Run")]
-    pub assume_date: Option<Timestamp>,
-
-    /// Print the plan of the run and its cost; send nothing
-    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_DRY_RUN", help_heading = "Run")]
-    pub dry_run: bool,
 
     /// The container to judge.
     #[command(flatten)]
     pub container: ContainerArguments,
 
+    /// Name of the implementation, for the reports
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    pub implementation: Option<String>,
+
+    /// Version of the implementation, for the reports
+    #[arg(long, value_name = "VERSION", help_heading = "Target")]
+    pub implementation_version: Option<String>,
+
+    /// API key to judge with
+    #[arg(long, value_name = "KEY", help_heading = "Keys")]
+    pub api_key: Option<Key>,
+
+    /// File that contains the API key
+    #[arg(long, value_name = "FILE", help_heading = "Keys")]
+    pub api_key_file: Option<PathBuf>,
+
+    /// Second API key: the run exhausts both, and takes less time
+    #[arg(long, value_name = "KEY", help_heading = "Keys")]
+    pub quota_key: Option<Key>,
+
+    /// File that contains the second API key
+    #[arg(long, value_name = "FILE", help_heading = "Keys")]
+    pub quota_key_file: Option<PathBuf>,
+
+    /// Plan of the main key: free, pro, business, enterprise or enterprise=RPM,RPD [default: from the response headers]
+    #[arg(long, value_name = "PLAN", help_heading = "Keys")]
+    pub plan: Option<Plan>,
+
+    /// Extent of the run: full, functional (exhausts no key) or read-only (creates no animals either)
+    #[arg(long, value_parser = values::profile(), default_value_t, hide_possible_values = true, help_heading = "Scope")]
+    pub profile: Profile,
+
+    /// Judge only the requirements with this ID or ID prefix (repeatable)
+    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',', help_heading = "Scope")]
+    pub only: Vec<String>,
+
+    /// Skip the requirements with this ID or ID prefix (repeatable)
+    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',', help_heading = "Scope")]
+    pub skip: Vec<String>,
+
+    /// Count a broken inferred requirement as a violation
+    #[arg(long, action = ArgAction::Set, default_value_t, help_heading = "Scope")]
+    pub strict: bool,
+
+    /// TOML file that lists requirements known to fail: they are judged, and reported separately
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    pub known_failing: Option<PathBuf>,
+
+    /// File for --known-failing to update: adds the broken requirements, and removes those that hold
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    pub write_known_failing: Option<PathBuf>,
+
+    /// Seed of the random generator [default: a new one for each run]
+    #[arg(long, value_name = "NUMBER", help_heading = "Run")]
+    pub seed: Option<u64>,
+
+    /// Number of generated requests [default: depends on the rate limit]
+    #[arg(long, value_name = "NUMBER", help_heading = "Run")]
+    pub cases: Option<usize>,
+
+    /// Maximum number of requests
+    #[arg(long, value_name = "NUMBER", default_value_t = Options::MAX_REQUESTS, help_heading = "Run")]
+    pub max_requests: usize,
+
+    /// Maximum duration of the run, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = Options::MAX_DURATION.as_secs(), help_heading = "Run")]
+    pub max_duration: u64,
+
+    /// Timeout of a request, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = Options::TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..), help_heading = "Run")]
+    pub timeout: u64,
+
+    /// Maximum time to wait for a server that does not respond yet, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = Options::WAIT.as_secs(), value_parser = clap::value_parser!(u64).range(..=86_400), help_heading = "Run")]
+    pub wait: u64,
+
+    /// Category in which animals can be created [default: that of an existing animal, or 1 if there is none]
+    #[arg(long, value_name = "INT64", allow_negative_numbers = true, help_heading = "Run")]
+    pub category_id: Option<i64>,
+
+    /// Print the options with their sources and the plan with its cost; send nothing
+    #[arg(long, action = ArgAction::Set, default_value_t, help_heading = "Run")]
+    pub dry_run: bool,
+
+    /// Judge only the requirements that an earlier JSON report calls broken, with its target, options and seed
+    #[arg(long, value_name = "REPORT", help_heading = "Run")]
+    pub rerun: Option<PathBuf>,
+
+    /// Stop after the step that finds the first violation
+    #[arg(long, action = ArgAction::Set, default_value_t, help_heading = "Run")]
+    pub fail_fast: bool,
+
+    /// Write the trace of the run to this file, without keys; `conform judge` reads it
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    pub record: Option<PathBuf>,
+
     /// PEM file with certificates to trust in addition to the system's
-    #[arg(long, value_name = "FILE", env = "CONFORM_CA_CERT", help_heading = "Transport")]
+    #[arg(long, value_name = "FILE", help_heading = "Transport")]
     pub ca_cert: Option<PathBuf>,
 
     /// PEM file with a client certificate and its private key, for a server that demands one
-    #[arg(long, value_name = "FILE", env = "CONFORM_CLIENT_CERT", help_heading = "Transport")]
+    #[arg(long, value_name = "FILE", help_heading = "Transport")]
     pub client_cert: Option<PathBuf>,
 
-    /// Connect to ADDR for this host and port of the base URL, such as one backend before a switch of DNS (repeatable; in the
-    /// variable, one per line)
-    #[arg(
-        long,
-        value_name = "HOST:PORT:ADDR",
-        env = "CONFORM_RESOLVE",
-        value_delimiter = '\n',
-        help_heading = "Transport"
-    )]
+    /// Connect to ADDR for this host and port of the base URL (repeatable)
+    #[arg(long, value_name = "HOST:PORT:ADDR", value_delimiter = '\n', help_heading = "Transport")]
     pub resolve: Vec<Resolved>,
 
     /// Proxy for every request; HTTP_PROXY and similar variables are ignored
-    #[arg(long, value_name = "URL", env = "CONFORM_PROXY", help_heading = "Transport")]
+    #[arg(long, value_name = "URL", help_heading = "Transport")]
     pub proxy: Option<String>,
 
-    /// Unix socket to connect to, instead of the host and port of the base URL, which still names the host and the path
-    #[arg(long, value_name = "PATH", env = "CONFORM_UNIX_SOCKET", help_heading = "Transport")]
+    /// Unix socket to connect to; the base URL still names the host and the path
+    #[arg(long, value_name = "PATH", help_heading = "Transport")]
     pub unix_socket: Option<PathBuf>,
 
-    /// Header field to send with every request, as `Name: value` (repeatable; in the variable, one per line)
-    #[arg(long, value_name = "FIELD", env = "CONFORM_HEADER", value_delimiter = '\n', help_heading = "Transport")]
+    /// Header field to send with every request, as `Name: value` (repeatable)
+    #[arg(long, value_name = "FIELD", value_delimiter = '\n', help_heading = "Transport")]
     pub header: Vec<HeaderField>,
 
-    /// Judge only the requirements that an earlier JSON report calls broken, with its target, options and seed; keys are read
-    /// as for any run
-    #[arg(long, value_name = "REPORT", env = "CONFORM_RERUN", help_heading = "Repetition")]
-    pub rerun: Option<PathBuf>,
-
-    /// Stop after the step that finds the first violation; the first step sends fixed requests and waits for no window
-    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_FAIL_FAST", help_heading = "Repetition")]
-    pub fail_fast: bool,
-
-    /// Write the broken requirements to a file for --known-failing; fill in the reason of each entry afterwards
-    #[arg(long, value_name = "FILE", env = "CONFORM_WRITE_KNOWN_FAILING", help_heading = "Repetition")]
-    pub write_known_failing: Option<PathBuf>,
-
-    /// Remove the entries whose requirement holds from the file of --known-failing, after a run that sent everything
-    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_PRUNE_KNOWN_FAILING", help_heading = "Repetition")]
-    pub prune_known_failing: bool,
-
-    #[arg(long, value_name = "FORMAT=PATH", env = "CONFORM_REPORT", value_delimiter = '\n', help = values::report_help("repeatable; in the variable, one per line"), help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT=PATH", value_delimiter = '\n', help = values::report_help(), help_heading = "Output")]
     pub report: Vec<ReportFile>,
 
-    /// Write the trace of the run to this file, without keys; `conform judge` reads it
-    #[arg(long, value_name = "FILE", env = "CONFORM_RECORD", help_heading = "Output")]
-    pub record: Option<PathBuf>,
-
-    /// Format of the report on standard output
-    #[arg(long, value_parser = values::printed(), default_value = "text", env = "CONFORM_FORMAT", help_heading = "Output")]
+    /// Format of the report on standard output: text, or a format of --report
+    #[arg(long, value_parser = values::printed(), default_value = "text", hide_possible_values = true, help_heading = "Output")]
     pub format: Printed,
 
     /// Print only the verdict and the violations, and no progress
-    #[arg(short, long, action = ArgAction::Set, default_value_t, env = "CONFORM_QUIET", help_heading = "Output")]
+    #[arg(short, long, action = ArgAction::Set, default_value_t, help_heading = "Output")]
     pub quiet: bool,
 
     /// Print every requirement, the exchanges of each failure, and each request as it is sent
-    #[arg(short, long, action = ArgAction::Set, default_value_t, env = "CONFORM_VERBOSE", help_heading = "Output")]
+    #[arg(short, long, action = ArgAction::Set, default_value_t, help_heading = "Output")]
     pub verbose: bool,
 
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t, env = "CONFORM_COLOR", help_heading = "Output")]
+    /// When to use colours: auto, always or never
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true, help_heading = "Output")]
     pub color: Color,
 
     /// Configuration file [default: conform.toml in the current directory, or in the nearest parent within the repository]
-    #[arg(long, value_name = "PATH", env = "CONFORM_CONFIG", help_heading = "Configuration")]
+    #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub config: Option<PathBuf>,
 
     /// Read no configuration file
-    #[arg(long, help_heading = "Configuration")]
+    #[arg(long, help_heading = "Output")]
     pub no_config: bool,
-
-    /// Print the value of each option and its source; send nothing
-    #[arg(long, help_heading = "Configuration")]
-    pub show_config: bool,
 }
 
 /// The commands other than a run.
@@ -263,11 +221,7 @@ pub(super) enum Command {
 /// The command line's definition, for help, completions and man pages.
 #[must_use]
 pub fn command() -> clap::Command {
-    Arguments::command().mut_args(|arg| {
-        // Help output is often shared, and variables may hold secrets.
-        let arg = arg.hide_env_values(true);
-        if is_switch(&arg) { switch(arg) } else { arg }
-    })
+    Arguments::command().mut_args(|arg| if is_switch(&arg) { switch(arg) } else { arg })
 }
 
 /// Whether an option is a switch, which the environment and the file can set too.

@@ -22,21 +22,3 @@ impl Arguments {
         String::from_utf8_lossy(&text).into_owned()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use clap::ValueEnum;
-
-    use super::super::arguments::command;
-    use super::*;
-
-    #[test]
-    fn every_shell_learns_the_options_and_the_commands() {
-        for shell in Shell::value_variants() {
-            let text = Arguments { shell: *shell }.output(command());
-            for word in ["known-failing", "rules", "completions"] {
-                assert!(text.contains(word), "{shell} does not learn {word}");
-            }
-        }
-    }
-}

@@ -1,10 +1,39 @@
-//! `--dry-run`: the plan of a run and its cost. Nothing is sent.
+//! `--dry-run`: the options of a run with their sources, its plan and its cost. Nothing is sent.
 
+use std::fmt::Display;
+
+use serde_json::json;
+
+use super::config::ShownOptions;
+use super::output::{print, usage};
+use super::values::Printed;
+use crate::exit_code::ExitCode;
 use animal_store_conformance::{Forecast, Options};
 
+/// Prints the options and the plan of a run against this target, and returns the exit code.
+pub(super) fn show(shown: &ShownOptions, options: &Options, target: &str, format: Printed) -> ExitCode {
+    let text = if format.is_json() {
+        let mut document = json!(shown);
+        if let Some(members) = document.as_object_mut() {
+            members.extend(plan_members(options, target));
+        }
+        format!("{document:#}\n")
+    } else {
+        format!("{}\n{}\nNothing was sent.\n", shown.table(), plan(options, target))
+    };
+    print(&text, ExitCode::Success)
+}
+
+/// Prints an error in the options, after the options themselves if they are those of a dry run, and returns the exit code.
+pub(super) fn refuse(shown: Option<&ShownOptions>, format: Printed, error: &dyn Display) -> ExitCode {
+    if let Some(shown) = shown {
+        print(&if format.is_json() { format!("{:#}\n", json!(shown)) } else { shown.table() }, ExitCode::Usage);
+    }
+    usage(error)
+}
+
 /// The plan of a run against this target, as text.
-#[must_use]
-pub(super) fn describe(options: &Options, target: &str) -> String {
+fn plan(options: &Options, target: &str) -> String {
     let plan = Forecast::of(options);
     let mut text = format!(
         "{target} · profile {} · {}\n\n",
@@ -17,26 +46,24 @@ pub(super) fn describe(options: &Options, target: &str) -> String {
     text.push_str("  preflight    1 request, 2 if the first response is inconclusive\n");
     plan.probes.iter().for_each(|(name, cost)| text.push_str(&format!("  {name:<11}  {cost}\n")));
     text.push_str(&totals(&plan, options));
-    text.push_str("\nNothing was sent.\n");
     text
 }
 
-/// The plan of a run as JSON, for programs.
-#[must_use]
-pub(super) fn as_json(options: &Options, target: &str) -> String {
+/// The plan of a run as members of the JSON document.
+fn plan_members(options: &Options, target: &str) -> serde_json::Map<String, serde_json::Value> {
     let plan = Forecast::of(options);
     let probes: Vec<String> = plan.probes.iter().map(|(name, cost)| format!("{name} {cost}")).collect();
-    let document = serde_json::json!({
-        "target": target,
-        "profile": options.scope.profile.as_str(),
-        "plan": options.plan.as_ref().map(ToString::to_string),
-        "seed": options.seed,
-        "probes": probes,
-        "requests": plan.requests,
-        "windows": plan.windows,
-        "animals": plan.animals,
-    });
-    format!("{document:#}\n")
+    let members = [
+        ("target", json!(target)),
+        ("profile", json!(options.scope.profile.as_str())),
+        ("plan", json!(options.plan.as_ref().map(ToString::to_string))),
+        ("seed", json!(options.seed)),
+        ("probes", json!(probes)),
+        ("requests", json!(plan.requests)),
+        ("windows", json!(plan.windows)),
+        ("animals", json!(plan.animals)),
+    ];
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The base URL, with the number of replicas of the service.

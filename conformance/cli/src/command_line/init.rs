@@ -67,7 +67,7 @@ impl Arguments {
             }
         })?;
         Ok(format!(
-            "Wrote {shown}. Set the base URLs of your environments in it, then check it with --env staging --show-config.\n"
+            "Wrote {shown}. Set the base URLs of your environments in it, then check it with --env staging --dry-run.\n"
         ))
     }
 }

@@ -1,16 +1,18 @@
-//! Files for `--known-failing`: writes the requirements that a run found broken (`--write-known-failing`), and removes those that hold
-//! (`--prune-known-failing`).
+//! `--write-known-failing`: updates a file for `--known-failing` by the report on a run.
 
 use std::path::Path;
 
-use toml_edit::{DocumentMut, Item};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table};
 
 use animal_store_conformance::http::errors::of_file;
 use animal_store_conformance::report::{Report, RequirementReport};
 use animal_store_rules::verdict::Status;
 use animal_store_rules::verdict::known_failing::{Entry, KnownFailing};
 
-/// A file that cannot be written or changed.
+/// The text that a new file begins with.
+const HEADING: &str = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n";
+
+/// The reason why a file was not updated.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unusable {
     /// The file cannot be read.
@@ -19,96 +21,134 @@ pub(super) enum Unusable {
     /// The file cannot be written.
     #[error("cannot write {0}: {problem}", problem = of_file(.1))]
     Write(String, std::io::Error),
-    /// The file was changed during the run, and is no TOML any more.
-    #[error("{0}: {1}")]
-    Toml(String, toml_edit::TomlError),
+    /// The file was changed during the run, and is not valid any more.
+    #[error("{0}, {1}")]
+    Invalid(String, String),
 }
 
-/// Writes the file for the report on a run for which these known failures were listed.
-pub(super) fn write(path: &Path, report: &Report, listed: &KnownFailing) -> Result<(), Unusable> {
-    std::fs::write(path, of_report(report, listed)).map_err(|error| Unusable::Write(path.display().to_string(), error))
+/// The text of an updated file, and its changes.
+struct Updated {
+    text: String,
+    /// The requirements that got an entry.
+    added: Vec<String>,
+    /// The requirements whose entry was removed.
+    removed: Vec<String>,
 }
 
-/// An entry for each requirement that is broken, with its findings. A reason that was given stays, and so does a last day that is not
-/// over. If the run sent everything, the entries name the requirements that they may hide, so that the next run conforms.
-fn of_report(report: &Report, listed: &KnownFailing) -> String {
-    let mut text = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n".to_owned();
-    let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.is_broken()).collect();
-    for requirement in &broken {
-        let mut entry = match listed.entry(&requirement.id) {
-            Some(entry) if requirement.status == Status::StaleKnownFailing => {
-                Entry::new(&requirement.id, &entry.reason, None)
-            }
-            Some(entry) => entry.clone(),
-            None => Entry::new(&requirement.id, &requirement.findings(), None),
-        };
-        for gap in report.requirements.iter().filter(|r| r.is_gap() && report.ended_early.is_none()) {
-            // The first broken requirement of the same section hides the gap, or else the first of all.
-            let of_section = broken.iter().find(|broken| broken.section == gap.section);
-            if of_section.or(broken.first()).is_some_and(|first| first.id == requirement.id) {
-                entry.hides.push(gap.id.clone());
-            }
-        }
-        text.push_str(&format!("\n{}", entry.toml()));
+/// Updates the file at `path`, or writes a new one with the entries of the file `list`. `listed` are the known failures of the run. Returns
+/// a message with the changes.
+pub(super) fn update(
+    path: &Path,
+    list: Option<&Path>,
+    report: &Report,
+    listed: &KnownFailing,
+) -> Result<String, Unusable> {
+    let shown = |path: &Path| path.display().to_string();
+    let source = if path.is_file() { Some(path) } else { list };
+    let text = match source {
+        Some(source) => std::fs::read_to_string(source).map_err(|error| Unusable::Read(shown(source), error))?,
+        None => HEADING.to_owned(),
+    };
+    let invalid = |problem| Unusable::Invalid(shown(source.unwrap_or(path)), problem);
+    let Updated { text, added, removed } = updated(&text, report, listed).map_err(invalid)?;
+    std::fs::write(path, text).map_err(|error| Unusable::Write(shown(path), error))?;
+    let mut changes = Vec::new();
+    if !added.is_empty() {
+        changes.push(format!("added {}", added.join(", ")));
     }
-    text
+    if !removed.is_empty() {
+        changes.push(format!("removed {}, because these requirements hold", removed.join(", ")));
+    }
+    if report.ended_early.is_some() {
+        changes.push("removed nothing, because the run did not send everything".to_owned());
+    }
+    let changes = if changes.is_empty() { "no entry was added or removed".to_owned() } else { changes.join("; ") };
+    Ok(format!("{}: {changes}", path.display()))
 }
 
-/// Removes the entries whose requirement holds from a file, and returns their identifiers. If there are none, the file is not written. A
-/// flaky entry stays, because its requirement holds most of the time.
-pub(super) fn prune(path: &Path, report: &Report, listed: &KnownFailing) -> Result<Vec<String>, Unusable> {
-    let shown = || path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Unusable::Read(shown(), error))?;
+/// The text of a list with an entry for each broken requirement. A requirement without an entry gets the one of `listed`, or else its
+/// findings as the reason. An entry is removed if its requirement holds after a run that sent everything, unless the entry is flaky. Such a
+/// run also shows which requirements an entry has to hide, so that the next run is complete.
+fn updated(text: &str, report: &Report, listed: &KnownFailing) -> Result<Updated, String> {
+    let own = KnownFailing::parse(text).map_err(|error| error.to_string())?;
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+    let sent_everything = report.ended_early.is_none();
+    let has_held = |requirement: &RequirementReport| requirement.selected && requirement.status == Status::Pass;
     let holds = |id: &str| {
         let of_id = report.requirements.iter().find(|requirement| requirement.id == id);
-        let has_held = of_id.is_some_and(|requirement| requirement.selected && requirement.status == Status::Pass);
-        has_held && listed.expects_failure(id)
+        sent_everything && own.expects_failure(id) && of_id.is_some_and(has_held)
     };
-    let (left, removed) = without(&text, holds).map_err(|error| Unusable::Toml(shown(), error))?;
-    if !removed.is_empty() {
-        std::fs::write(path, left).map_err(|error| Unusable::Write(shown(), error))?;
+    let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|found| found.is_broken()).collect();
+    let mut hidden: Vec<(&str, &str)> = Vec::new();
+    for gap in report.requirements.iter().filter(|found| found.is_gap() && sent_everything) {
+        // The first broken requirement of the same section hides the gap, or else the first of all.
+        let of_section = broken.iter().find(|broken| broken.section == gap.section);
+        hidden.extend(of_section.or(broken.first()).map(|first| (first.id.as_str(), gap.id.as_str())));
     }
-    Ok(removed)
+    let hidden_by = |id: &str| hidden.iter().filter(|(by, _)| *by == id).map(|(_, gap)| *gap).collect::<Vec<_>>();
+
+    let removed = remove(&mut document, holds);
+    for table in entries(&mut document).into_iter().flat_map(ArrayOfTables::iter_mut) {
+        for gap in hidden_by(id_of(table).unwrap_or_default()) {
+            let hides = table.entry("hides").or_insert(Item::Value(Array::new().into())).as_array_mut();
+            if let Some(hides) = hides
+                && hides.iter().all(|id| id.as_str() != Some(gap))
+            {
+                hides.push(gap);
+            }
+        }
+    }
+    let mut text = document.to_string();
+    let mut added = Vec::new();
+    for requirement in broken.iter().filter(|broken| own.entry(&broken.id).is_none()) {
+        let id = requirement.id.as_str();
+        let given = listed.entry(id).cloned();
+        let mut entry = given.unwrap_or_else(|| Entry::new(id, &requirement.findings(), None));
+        entry.hides.extend(hidden_by(id).into_iter().map(str::to_owned));
+        text.push_str(&format!("\n{}", entry.toml()));
+        added.push(id.to_owned());
+    }
+    Ok(Updated { text, added, removed })
 }
 
-/// The text without the entries whose identifier meets `holds`, and the removed identifiers. A comment above an entry is removed with it,
-/// unless an empty line is between the two.
-fn without(text: &str, holds: impl Fn(&str) -> bool) -> Result<(String, Vec<String>), toml_edit::TomlError> {
-    let mut document: DocumentMut = text.parse()?;
+/// The entries of a list, as an array of tables.
+fn entries(document: &mut DocumentMut) -> Option<&mut ArrayOfTables> {
+    let item = document.get_mut("known-failing")?;
+    *item = std::mem::take(item).into_array_of_tables().map_or_else(|other| other, Item::ArrayOfTables);
+    item.as_array_of_tables_mut()
+}
+
+fn id_of(entry: &Table) -> Option<&str> {
+    entry.get("id").and_then(Item::as_str)
+}
+
+/// Removes the entries whose identifier meets `holds`, and returns these identifiers. A comment above an entry is removed with it, unless an
+/// empty line is between the two.
+fn remove(document: &mut DocumentMut, holds: impl Fn(&str) -> bool) -> Vec<String> {
     let mut removed = Vec::new();
-    let mut is_kept = |id: Option<&str>| match id.filter(|id| holds(id)) {
-        Some(id) => {
-            removed.push(id.to_owned());
-            false
-        }
-        None => true,
-    };
-    match document.get_mut("known-failing") {
-        Some(Item::ArrayOfTables(entries)) => {
-            // Comments that stay although the entry below them is removed: they move above the next entry.
-            let mut staying = String::new();
-            let mut place = 0;
-            while let Some(entry) = entries.get_mut(place) {
-                let prefix = entry.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
-                if is_kept(entry.get("id").and_then(Item::as_str)) {
-                    if !staying.is_empty() {
-                        entry.decor_mut().set_prefix(format!("{}{prefix}", std::mem::take(&mut staying)));
-                    }
-                    place += 1;
-                } else {
-                    staying.push_str(prefix.rfind("\n\n").map_or("", |end| &prefix[..=end]));
-                    entries.remove(place);
+    // Comments that stay although the entry below them is removed: they move above the next entry.
+    let mut staying = String::new();
+    if let Some(entries) = entries(document) {
+        let mut place = 0;
+        while let Some(entry) = entries.get_mut(place) {
+            let prefix = entry.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
+            if let Some(id) = id_of(entry).filter(|id| holds(id)) {
+                removed.push(id.to_owned());
+                staying.push_str(prefix.rfind("\n\n").map_or("", |end| &prefix[..=end]));
+                entries.remove(place);
+            } else {
+                if !staying.is_empty() {
+                    entry.decor_mut().set_prefix(format!("{}{prefix}", std::mem::take(&mut staying)));
                 }
+                place += 1;
             }
-            let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
-            document.set_trailing(format!("{staying}{trailing}"));
         }
-        Some(Item::Value(toml_edit::Value::Array(entries))) => {
-            entries.retain(|entry| is_kept(entry.as_inline_table().and_then(|entry| entry.get("id")?.as_str())));
-        }
-        _ => {}
     }
-    Ok((format!("{}\n", document.to_string().trim()), removed))
+    if !removed.is_empty() {
+        let trailing = document.trailing().as_str().unwrap_or_default();
+        document.set_trailing(format!("{staying}{trailing}"));
+    }
+    removed
 }
 
 #[cfg(test)]
@@ -131,6 +171,7 @@ reason = "ticket 1"
 [[known-failing]]
 id = "quota.recovers" # sometimes
 reason = "ticket 2"
+flaky = true
 expires = "2030-01-01"
 
 [[known-failing]]
@@ -138,58 +179,46 @@ id = "list.array"
 reason = "ticket 3"
 "#;
 
-    #[test]
-    fn what_holds_is_removed_with_its_comment_and_everything_else_stays() {
-        let (left, removed) = without(FILE, |id| id == "list.array").unwrap();
-        assert_eq!(removed, ["list.array"]);
-        assert_eq!(left, FILE.split("\n[[known-failing]]\nid = \"list.array\"").next().unwrap());
-
-        let (left, removed) = without(FILE, |id| id == "list.limit-default").unwrap();
-        assert_eq!(removed, ["list.limit-default"]);
-        let (_, rest) = FILE.split_once("ticket 1\"\n\n").unwrap();
-        assert_eq!(left, format!("# Known failures of the old shop.\n\n{rest}"));
-
-        let (left, removed) = without(FILE, |id| id != "list.array").unwrap();
-        assert_eq!(removed, ["list.limit-default", "quota.recovers"]);
-        let last = "[[known-failing]]\nid = \"list.array\"\nreason = \"ticket 3\"\n";
-        assert_eq!(left, format!("# Known failures of the old shop.\n\n# About the gateway.\n\n{last}"));
-    }
-
-    #[test]
-    fn a_file_of_which_nothing_is_left_can_be_read() {
-        for text in [FILE, "known-failing = [{ id = \"list.array\", reason = \"ticket\" }]\n"] {
-            let (left, removed) = without(text, |_| true).unwrap();
-            assert!(!removed.is_empty() && !left.contains("reason"), "{left}");
-            assert_eq!(KnownFailing::parse(&left), Ok(KnownFailing::default()));
-        }
-    }
-
-    #[test]
-    fn a_reason_that_was_given_stays_and_a_last_day_that_is_over_does_not() {
-        let entry = |expires: &str| {
-            format!("[[known-failing]]\nid = \"list.array\"\nreason = \"ticket 3\"\nexpires = \"{expires}\"\n")
-        };
-        let written = |status, expires: &str| {
-            let mut report = report_of_nothing();
-            let requirement =
-                report.requirements.iter_mut().find(|requirement| requirement.id == "list.array").unwrap();
-            (requirement.status, requirement.selected, requirement.failures) = (status, true, 2);
-            of_report(&report, &KnownFailing::parse(&entry(expires)).unwrap())
-        };
-        assert!(written(Status::KnownFailing, "2099-12-31").ends_with(&entry("2099-12-31")));
-        let expired = written(Status::StaleKnownFailing, "2026-01-01");
-        assert!(expired.ends_with("id = \"list.array\"\nreason = \"ticket 3\"\n"), "{expired}");
-    }
-
-    /// The report on a run that sent nothing.
-    fn report_of_nothing() -> Report {
+    /// The text of a list after a run in which requirements had these numbers of failures, and in which others were not exercised.
+    fn after(text: &str, listed: &str, ended_early: Option<&str>, judged: &[(&str, usize)]) -> String {
         let options = Options::new("http://h/v1", "sk-1").unwrap();
         let trace = Trace { context: context(&options), exchanges: Vec::new() };
-        conclude(&trace, &options, Some("nothing was sent".to_owned()))
+        let mut report = conclude(&trace, &options, ended_early.map(str::to_owned));
+        for requirement in &mut report.requirements {
+            requirement.selected = false;
+            if let Some((_, failures)) = judged.iter().find(|(id, _)| *id == requirement.id) {
+                requirement.status = if *failures > 0 { Status::Fail } else { Status::Pass };
+                (requirement.selected, requirement.failures) = (true, *failures);
+            }
+        }
+        let text = updated(text, &report, &KnownFailing::parse(listed).unwrap()).unwrap().text;
+        assert!(KnownFailing::parse(&text).is_ok(), "{text}");
+        text
     }
 
     #[test]
-    fn a_file_in_which_everything_still_fails_is_the_same_byte_for_byte() {
-        assert_eq!(without(FILE, |_| false).unwrap(), (FILE.to_owned(), Vec::new()));
+    fn an_entry_whose_requirement_holds_is_removed_with_its_comment_and_everything_else_stays() {
+        let without = |held: &[&str]| after(FILE, "", None, &held.iter().map(|id| (*id, 0)).collect::<Vec<_>>());
+        assert_eq!(without(&["list.array"]), FILE.split("\n[[known-failing]]\nid = \"list.array\"").next().unwrap());
+        let (_, rest) = FILE.split_once("ticket 1\"\n\n").unwrap();
+        assert_eq!(without(&["list.limit-default"]), format!("# Known failures of the old shop.\n\n{rest}"));
+        assert_eq!(without(&["quota.recovers"]), FILE, "a flaky requirement holds most of the time");
+        let inline = "known-failing = [{ id = \"list.array\", reason = \"ticket\" }]\n";
+        assert_eq!(after(inline, "", None, &[("list.array", 0)]).trim(), "");
+    }
+
+    #[test]
+    fn a_run_that_was_cut_short_or_did_not_exercise_a_requirement_removes_no_entry() {
+        assert_eq!(after(FILE, "", None, &[("list.limit-default", 2)]), FILE);
+        assert_eq!(after(FILE, "", Some("interrupted"), &[("list.array", 0)]), FILE);
+    }
+
+    #[test]
+    fn a_broken_requirement_is_added_with_the_reason_of_the_list_that_was_given() {
+        let listed = "[[known-failing]]\nid = \"get.not-found\"\nreason = \"ticket 4\"\nexpires = \"2099-12-31\"\n";
+        assert_eq!(after(FILE, listed, None, &[("get.not-found", 1)]), format!("{FILE}\n{listed}"));
+        let inline = "known-failing = [{ id = \"list.array\", reason = \"ticket 3\" }]\n";
+        let inline = after(inline, listed, None, &[("get.not-found", 1)]);
+        assert!(inline.contains("ticket 3") && inline.contains("id = \"get.not-found\""), "{inline}");
     }
 }

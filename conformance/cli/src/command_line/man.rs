@@ -47,25 +47,3 @@ fn write(definition: Command, folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     clap_mangen::generate_to(definition, folder)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::arguments::command;
-    use super::*;
-
-    #[test]
-    fn the_page_describes_options_with_their_variables() {
-        let page = page(command()).expect("a page");
-        assert!(page.contains("SYNOPSIS") && page.contains("base\\-url") && page.contains("CONFORM_API_KEY"), "{page}");
-    }
-
-    #[test]
-    fn every_command_has_a_page() {
-        let folder = tempfile::tempdir().expect("a folder");
-        write(command(), &folder.path().join("man1")).expect("pages");
-        for command in command().get_subcommands() {
-            let page = folder.path().join(format!("man1/conform-{}.1", command.get_name()));
-            assert!(page.exists(), "{}", page.display());
-        }
-    }
-}

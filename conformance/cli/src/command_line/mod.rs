@@ -13,7 +13,7 @@ mod dry_run;
 mod image_run;
 mod init;
 mod judge;
-mod key_source;
+mod key_file;
 mod known_failing;
 mod man;
 mod output;

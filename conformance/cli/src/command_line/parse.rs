@@ -1,5 +1,6 @@
 //! From a command line to an invocation.
 
+use std::error::Error;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -8,11 +9,11 @@ use clap::error::{ContextKind, ContextValue};
 
 use super::arguments::{Arguments, Command, command};
 use super::config::{self, Configuration};
+use super::dry_run;
 use super::init::NotWritten;
 use super::output::{could_not_run, print, say, usage};
 use super::run::Invocation;
 use super::usage_error::UsageError;
-use super::values::Printed;
 use crate::exit_code::ExitCode;
 use animal_store_conformance::redaction::HIDDEN;
 use animal_store_conformance::redaction::without_secrets;
@@ -26,7 +27,7 @@ use animal_store_conformance::redaction::{Printable, printable};
 /// invalid. The output has been printed.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
     let line: Vec<OsString> = args.into_iter().collect();
-    let definition = command().mut_args(|arg| arg.env(None::<&'static str>));
+    let definition = command();
     let typed = definition.clone().try_get_matches_from(&line).map_err(clap_exit)?;
     let arguments = Arguments::from_arg_matches(&typed).map_err(clap_exit)?;
     if let Some(command) = &arguments.command {
@@ -40,27 +41,32 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     if !arguments.quiet {
         configuration.unknown_variables().iter().for_each(|note| say(format!("note: {note}")));
     }
-    if arguments.show_config {
-        let as_json = matches!(arguments.format, Printed::Report(format) if format.name == "json");
-        return Err(print(configuration.show(&definition, &complete, as_json), ExitCode::Success));
-    }
-    configuration.finish(&mut arguments).map_err(|error| usage(&error))?;
-    if arguments.base_url.is_none() && !arguments.replica.is_empty() {
-        return Err(usage(&UsageError::ReplicaWithoutTarget));
-    }
-    if arguments.base_url.is_none() && arguments.unix_socket.is_some() {
-        return Err(usage(&UsageError::SocketWithoutTarget));
-    }
-    let has_target = arguments.base_url.is_some() || arguments.container.image.is_some();
-    if !has_target && config::KEYS.iter().flatten().any(|key| configuration.is_typed(key)) {
-        return Err(usage(&UsageError::KeyWithoutTarget));
+    let shown = arguments.dry_run.then(|| configuration.shown(&definition, &complete));
+    if let Err(error) = complete_target(&configuration, &mut arguments) {
+        return Err(dry_run::refuse(shown.as_ref(), arguments.format, &error));
     }
     if !arguments.quiet {
         configuration.notes().iter().for_each(|note| say(format!("note: {note}")));
     }
     // The selected environment, whichever source selects it.
     arguments.env = configuration.environment().cloned();
-    Ok(Invocation::new(program(&line), arguments))
+    Ok(Invocation::new(program(&line), arguments, shown))
+}
+
+/// Adds the keys to the target, and checks that no option lacks its target.
+fn complete_target(configuration: &Configuration, arguments: &mut Arguments) -> Result<(), Box<dyn Error>> {
+    configuration.finish(arguments)?;
+    if arguments.base_url.is_none() && !arguments.replica.is_empty() {
+        return Err(UsageError::ReplicaWithoutTarget.into());
+    }
+    if arguments.base_url.is_none() && arguments.unix_socket.is_some() {
+        return Err(UsageError::SocketWithoutTarget.into());
+    }
+    let has_target = arguments.base_url.is_some() || arguments.container.image.is_some();
+    if !has_target && config::KEYS.iter().flatten().any(|key| configuration.is_typed(key)) {
+        return Err(UsageError::KeyWithoutTarget.into());
+    }
+    Ok(())
 }
 
 /// The name that the program was called by.

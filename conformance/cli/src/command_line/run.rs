@@ -7,9 +7,10 @@ use futures_util::FutureExt;
 use futures_util::future::OptionFuture;
 
 use super::arguments::Arguments;
+use super::config::ShownOptions;
 use super::delivery::deliver;
 use super::image_run::ImageRun;
-use super::output::{could_not_run, print, say, usage};
+use super::output::{could_not_run, say, usage};
 use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
 use super::signals::Signals;
@@ -18,7 +19,6 @@ use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;
 use animal_store_conformance::Interrupt;
 use animal_store_conformance::Options;
-use animal_store_conformance::Stop;
 use animal_store_conformance::Unusable;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::Detail;
@@ -45,13 +45,15 @@ pub struct Embedded {
 pub struct Invocation {
     program: String,
     arguments: Arguments,
+    /// The options with their sources, for a dry run.
+    shown: Option<ShownOptions>,
     embedded: bool,
 }
 
 impl Invocation {
     /// The invocation of `program` with these arguments.
-    pub(super) fn new(program: String, arguments: Arguments) -> Invocation {
-        Invocation { program, arguments, embedded: false }
+    pub(super) fn new(program: String, arguments: Arguments, shown: Option<ShownOptions>) -> Invocation {
+        Invocation { program, arguments, shown, embedded: false }
     }
 
     /// Returns true if the command line names a target.
@@ -97,7 +99,7 @@ impl Invocation {
         self.arguments.color.apply();
         let image = match self.arguments.container.image() {
             Ok(image) => image,
-            Err(error) => return usage(&error),
+            Err(error) => return self.refuse(&error),
         };
         if let Some(image) = &image {
             // A placeholder: the port is known once the container runs.
@@ -105,15 +107,13 @@ impl Invocation {
         }
         let mut options = match self.arguments.options() {
             Ok(options) => options,
-            Err(error) => return usage(&error),
+            Err(error) => return self.refuse(&error),
         };
         options.invoked.program.clone_from(&self.program);
         options.invoked.embedded = self.embedded;
-        if self.arguments.dry_run {
+        if let Some(shown) = &self.shown {
             let target = image.map_or_else(|| dry_run::target(&options), |image| format!("image {}", image.name));
-            let as_json = matches!(self.arguments.format, Printed::Report(format) if format.name == "json");
-            let plan = if as_json { dry_run::as_json(&options, &target) } else { dry_run::describe(&options, &target) };
-            return print(&plan, ExitCode::Success);
+            return dry_run::show(shown, &options, &target, self.arguments.format);
         }
         // The files are checked before anything is sent: without a report, the requests would be wasted.
         let trace = self.arguments.record.as_deref();
@@ -173,13 +173,8 @@ impl Invocation {
             Err(error) => {
                 // A report on an earlier run must not be taken for a report on this run.
                 files.remove_earlier(self.arguments.rerun.as_deref());
-                let is_usage = matches!(
-                    error,
-                    RunError::Client(_)
-                        | RunError::NothingSelected
-                        | RunError::AnotherPlan(_)
-                        | RunError::Stopped(Stop::NoSuchCase { .. })
-                );
+                let is_usage =
+                    matches!(error, RunError::Client(_) | RunError::NothingSelected | RunError::AnotherPlan(_));
                 let code = if is_usage { usage(&error) } else { could_not_run(&error) };
                 if let RunError::Unusable(Unusable::NothingThere { .. } | Unusable::Unresolved { .. }) = error {
                     ignored_proxy().into_iter().for_each(say);
@@ -190,6 +185,11 @@ impl Invocation {
                 code
             }
         })
+    }
+
+    /// Prints an error in the options, and returns the exit code.
+    fn refuse(&self, error: &UsageError) -> ExitCode {
+        dry_run::refuse(self.shown.as_ref(), self.arguments.format, error)
     }
 
     /// The amount of progress that is shown during the run.
@@ -216,24 +216,12 @@ impl Invocation {
         }
     }
 
-    /// Writes and prunes the files of known failures, if requested.
+    /// Updates the file of known failures, if requested.
     fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), known_failing::Unusable> {
         if let Some(path) = &self.arguments.write_known_failing {
-            known_failing::write(path, report, listed)?;
+            let list = self.arguments.known_failing.as_deref();
+            say(known_failing::update(path, list, report, listed)?);
         }
-        let Some(path) = self.arguments.known_failing.as_deref().filter(|_| self.arguments.prune_known_failing) else {
-            return Ok(());
-        };
-        // A requirement may fail in a request that was not sent.
-        if report.ended_early.is_some() || self.arguments.replay.is_some() {
-            say(format!("{} is unchanged: the run did not send everything", path.display()));
-            return Ok(());
-        }
-        let removed = known_failing::prune(path, report, listed)?;
-        say(match removed[..] {
-            [] => format!("{} is unchanged: none of its requirements holds", path.display()),
-            _ => format!("removed from {}, because these requirements hold: {}", path.display(), removed.join(", ")),
-        });
         Ok(())
     }
 }

@@ -62,15 +62,10 @@ impl Arguments {
         options.max_duration = Duration::from_secs(self.max_duration);
         options.max_requests = self.max_requests;
         options.category_id = self.category_id;
-        options.concurrency = self.concurrency;
-        options.assumed_date = self.assume_date;
         options.cases = self.cases;
-        options.replay = self.replay;
         options.earlier = earlier.map(|rerun| rerun.earlier);
-        match self.seed {
-            Some(seed) => options.seed = seed,
-            None if self.replay.is_some() => return Err(UsageError::ReplayWithoutSeed),
-            None => {}
+        if let Some(seed) = self.seed {
+            options.seed = seed;
         }
         Ok(options)
     }
@@ -80,9 +75,7 @@ impl Arguments {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let once = [
             ("--api-key-file", file(&self.api_key_file)),
-            ("--api-key-command", self.api_key_command.clone()),
             ("--quota-key-file", file(&self.quota_key_file)),
-            ("--quota-key-command", self.quota_key_command.clone()),
             ("--known-failing", file(&self.known_failing)),
             ("--ca-cert", file(&self.ca_cert)),
             ("--client-cert", file(&self.client_cert)),
@@ -94,42 +87,19 @@ impl Arguments {
     }
 
     fn known_failing(&self) -> Result<KnownFailing, UsageError> {
-        if self.prune_known_failing && self.known_failing.is_none() {
-            return Err(UsageError::NothingToPrune);
-        }
+        // A file that is to be updated after the run is checked before anything is sent.
+        self.write_known_failing.as_deref().filter(|path| path.is_file()).map(known_failing).transpose()?;
         self.known_failing.as_deref().map_or_else(|| Ok(KnownFailing::default()), known_failing)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::arguments::command;
+    use super::*;
     use animal_store_conformance::{conclude, context};
     use animal_store_rules::catalogue::scope::Profile;
     use animal_store_rules::trace::Trace;
-    use clap::FromArgMatches;
-
-    use super::super::arguments::command;
-    use super::*;
-
-    fn options(args: &[&str]) -> Result<Options, UsageError> {
-        let required = ["conform", "--base-url", "http://h:1/v1/", "--api-key", "sk-1"];
-        let matches = command().try_get_matches_from(required.iter().chain(args)).unwrap();
-        Arguments::from_arg_matches(&matches).unwrap().options()
-    }
-
-    #[test]
-    fn a_scope_without_requirements_is_rejected() {
-        let args = ["--only", "quota.enforced", "--profile", "functional"];
-        assert!(matches!(options(&args), Err(UsageError::NothingSelected)));
-        assert!(options(&["--only", "auth", "--skip", "auth.challenge"]).is_ok());
-    }
-
-    #[test]
-    fn replay_requires_the_seed() {
-        assert!(matches!(options(&["--replay", "3"]), Err(UsageError::ReplayWithoutSeed)));
-        let options = options(&["--replay", "3", "--seed", "7"]).unwrap();
-        assert_eq!((options.replay, options.seed), (Some(3), 7));
-    }
 
     /// Options that all differ from their defaults.
     fn unusual() -> Options {
@@ -144,7 +114,7 @@ mod tests {
         options.scope.skip = vec!["list.order".to_owned()];
         options.strict = true;
         options.invoked.given = [
-            ("--quota-key-command", "pass show 'quota key'"),
+            ("--quota-key-file", "quota key"),
             ("--known-failing", "known failing.toml"),
             ("--ca-cert", "ca.pem"),
             ("--client-cert", "client.pem"),
@@ -152,10 +122,9 @@ mod tests {
         ]
         .map(|(option, value)| (option.to_owned(), value.to_owned()))
         .to_vec();
-        (options.seed, options.max_requests, options.concurrency, options.category_id) = (7, 99, 3, Some(-5));
-        (options.cases, options.replay) = (Some(4), Some(2));
+        (options.seed, options.max_requests, options.category_id) = (7, 99, Some(-5));
+        options.cases = Some(4);
         (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
-        options.assumed_date = "2030-12-05T00:00:00Z".parse().ok();
         options.transport.timeout = Duration::from_secs(3);
         options.transport.proxy = Some("http://me:secret@proxy:3128".to_owned());
         options.transport.unix_socket = Some("/run/api.sock".into());
@@ -168,32 +137,23 @@ mod tests {
         let options = unusual();
         let trace = Trace { context: context(&options), exchanges: Vec::new() };
         let command_line = conclude(&trace, &options, None).rerun_command;
-        let shapes = ["Target", "Keys", "Scope", "Run", "Transport"];
-        // The first prevents a run, the second stands for other options, the third replaces the base URL, and a key comes from
-        // one place.
-        let needless = ["dry-run", "env", "image", "api-key-file", "api-key-command", "quota-key", "quota-key-file"];
-        for argument in command().get_arguments() {
-            let (Some(long), Some(heading)) = (argument.get_long(), argument.get_help_heading()) else { continue };
-            if shapes.contains(&heading) && !needless.contains(&long) {
-                assert!(
-                    command_line.contains(&format!(" --{long} ")) || command_line.ends_with(long),
-                    "--{long} is missing: {command_line}"
-                );
-            }
+        // They prevent a run, stand for other options, replace the base URL, are another source of a key, or serve the first run alone.
+        let needless = [
+            &["dry-run", "env", "image", "container-port", "container-env", "ready", "api-key-file", "quota-key"][..],
+            &["write-known-failing", "rerun", "fail-fast", "record"],
+        ]
+        .concat();
+        for argument in command().get_arguments().filter(|argument| argument.get_help_heading() != Some("Output")) {
+            let Some(long) = argument.get_long().filter(|long| !needless.contains(long)) else { continue };
+            assert!(
+                command_line.contains(&format!(" --{long} ")) || command_line.ends_with(long),
+                "--{long} is missing: {command_line}"
+            );
         }
         assert!(!command_line.contains("4711") && !command_line.contains("secret"), "{command_line}");
         assert!(
             command_line.contains("--known-failing 'known failing.toml'")
                 && command_line.contains("--header 'X-Tenant: (hidden)'")
         );
-    }
-
-    #[test]
-    fn a_switch_can_be_set_to_false() {
-        assert!(options(&["--strict"]).unwrap().strict);
-        assert!(!options(&["--strict=false"]).unwrap().strict);
-        let matches = command().try_get_matches_from(["conform", "-v", "--quiet=no"]).unwrap();
-        let arguments = Arguments::from_arg_matches(&matches).unwrap();
-        assert_eq!((arguments.verbose, arguments.quiet), (true, false));
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct TrafficArguments {
     #[arg(long, value_name = "FILE")]
     pub known_failing: Option<PathBuf>,
 
-    #[arg(long, value_name = "FORMAT=PATH", help = values::report_help("repeatable"))]
+    #[arg(long, value_name = "FORMAT=PATH", help = values::report_help())]
     pub report: Vec<ReportFile>,
 
     /// Format of the report on standard output

@@ -27,7 +27,7 @@ pub(super) enum UsageError {
     NoContainers,
     /// No key is given.
     #[error(
-        "no API key: set CONFORM_API_KEY, --api-key KEY, --api-key-file FILE or --api-key-command COMMAND, or the variable that api_key_env of conform.toml names"
+        "no API key: set CONFORM_API_KEY, --api-key KEY or --api-key-file FILE, or the variable that api_key_env of conform.toml names"
     )]
     NoKey,
     /// A key without a target would be ignored by the embedded server.
@@ -63,12 +63,6 @@ pub(super) enum UsageError {
         /// The reason why it cannot be used.
         problem: String,
     },
-    /// A replay has no seed. Another seed generates other requests.
-    #[error("--replay needs the --seed of the original run, which its report contains")]
-    ReplayWithoutSeed,
-    /// There is nothing to prune.
-    #[error("--prune-known-failing needs the file: add --known-failing FILE")]
-    NothingToPrune,
     /// No requirement is selected.
     #[error("no requirement is selected by --only, --skip, --profile and --side together")]
     NothingSelected,
@@ -79,6 +73,6 @@ pub(super) enum UsageError {
     #[error("--known-failing {path}: {}\n  Name a TOML file with a [[known-failing]] table for each known failure. Nothing was sent.", of_file(.source))]
     KnownFailingFile { path: String, source: std::io::Error },
     /// The list of known failures is not valid.
-    #[error("--known-failing {path}, {source}")]
+    #[error("{path}, {source}")]
     KnownFailing { path: String, source: TomlError },
 }

@@ -6,9 +6,6 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 
 use crate::formats::{self, FORMATS, Format};
 use animal_store_conformance::{UnusableOptions, normal_base_url};
@@ -50,14 +47,7 @@ impl Color {
 
 /// Reads a profile by its name.
 pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
-    let value = |profile: Profile| {
-        PossibleValue::new(profile.as_str()).help(match profile {
-            Profile::Full => "Everything: creates animals and exhausts a key",
-            Profile::Functional => "Creates animals, but exhausts no key",
-            Profile::ReadOnly => "Creates no animals and exhausts no key",
-        })
-    };
-    PossibleValuesParser::new(Profile::ALL.map(value)).try_map(|name| name.parse::<Profile>())
+    PossibleValuesParser::new(Profile::ALL.map(Profile::as_str)).try_map(|name| name.parse::<Profile>())
 }
 
 /// Reads a side by its name.
@@ -130,6 +120,13 @@ pub(super) enum Printed {
     Report(&'static Format),
 }
 
+impl Printed {
+    /// Whether the output is JSON.
+    pub(super) fn is_json(self) -> bool {
+        matches!(self, Printed::Report(format) if format.name == "json")
+    }
+}
+
 /// Parses [`Printed`].
 pub(super) fn printed() -> impl TypedValueParser<Value = Printed> {
     let formats = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
@@ -139,8 +136,8 @@ pub(super) fn printed() -> impl TypedValueParser<Value = Printed> {
 }
 
 /// The help of `--report`.
-pub(super) fn report_help(several: &str) -> String {
-    format!("Write a report to a file ({several}); formats: {}", formats::names())
+pub(super) fn report_help() -> String {
+    format!("Write a report to a file (repeatable); formats: {}", formats::names())
 }
 
 /// A report file to write.
@@ -185,21 +182,4 @@ pub(super) fn requirement(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!("no requirement has this ID or ID prefix{}", catalogue().did_you_mean(text)))
-}
-
-/// The start, in UTC, of a date such as 2030-12-05.
-pub(super) fn day(text: &str) -> Result<Timestamp, String> {
-    let date: Date = text.parse().map_err(|_| "a date must have the form YYYY-MM-DD, such as 2030-12-05".to_owned())?;
-    date.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp()).map_err(|error| error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn authorization_cannot_be_set_as_a_header_option() {
-        assert!("Authorization: Bearer x".parse::<HeaderField>().is_err());
-        assert!("X-Tenant: a".parse::<HeaderField>().is_ok());
-    }
 }

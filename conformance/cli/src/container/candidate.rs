@@ -49,7 +49,7 @@ pub(crate) enum StartError {
     },
     /// The container was not ready in time.
     #[error(
-        "the container of {image} was not ready within {} s: waited for {ready} on port {port}\n  Check that it listens on 0.0.0.0 and that --container-port is right. See also --ready and --ready-timeout{log}",
+        "the container of {image} was not ready within {} s: waited for {ready} on port {port}\n  Check that it listens on 0.0.0.0 and that --container-port is right. See also --ready, and ready_timeout in the table [container] of conform.toml{log}",
         patience.as_secs()
     )]
     NotReady {

@@ -307,7 +307,6 @@ fn exchange(number: usize, sent_at: Timestamp, step: Step, remaining: Option<i64
         number,
         probe: "example".into(),
         step: String::new(),
-        case: None,
         request: step.request,
         outcome: Outcome::Response(response),
         sent_at,

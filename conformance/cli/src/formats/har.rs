@@ -139,7 +139,6 @@ const HTTP: &str = "HTTP/1.1";
 
 fn entry(exchange: &RecordedExchange) -> Entry<'_> {
     let time = exchange.elapsed_us as f64 / 1_000.0;
-    let step = if exchange.step.is_empty() { exchange.replay.as_deref().unwrap_or_default() } else { &exchange.step };
     Entry {
         started_date_time: &exchange.sent_at,
         time,

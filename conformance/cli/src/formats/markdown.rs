@@ -155,9 +155,6 @@ fn finding(
         shown.iter().try_for_each(|shown| writeln!(out, "- exchange {}", code(&shown.to_string())))?;
     }
     let Some(exchange) = evidence.exchanges.first() else { return Ok(()) };
-    if let Some(options) = &exchange.replay {
-        writeln!(out, "- repeat with {}", code(options))?;
-    }
     if exchange.curl.len() > LONGEST_COMMAND {
         return writeln!(out, "- the request is too long to show");
     }

@@ -69,7 +69,6 @@ fn evidence_lines(report: &Report, requirement: &RequirementReport, evidence: &E
     }
     if let Some(exchange) = evidence.exchanges.first() {
         lines.push(format!("repeat    {}", exchange.curl));
-        lines.extend(exchange.replay.as_ref().map(|options| format!("replay    {options}")));
     }
     lines
 }

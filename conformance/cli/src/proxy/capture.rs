@@ -129,7 +129,6 @@ impl Captured {
             number: 0,
             probe: "".into(),
             step: String::new(),
-            case: None,
             request,
             outcome,
             sent_at,

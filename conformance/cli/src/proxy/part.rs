@@ -50,7 +50,6 @@ mod tests {
             number: 0,
             probe: "".into(),
             step: String::new(),
-            case: None,
             request: Request::new("GET", "/pets"),
             outcome: Outcome::Response(Response { status, headers: Vec::new(), body: Vec::new(), cut: false }),
             sent_at: at(sent),

@@ -300,13 +300,9 @@ fn knows_category(context: &Context, entries: &[Entry<'_>]) -> bool {
     context.vouches_for_category || entries.iter().any(|entry| created_in(entry) == category || shows(entry))
 }
 
-/// The time of an exchange relative to the removal of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`, else by
-/// the judge's clock. An assumed date is exact: the day of the removal counts as after it. Without a `Date`, the time is unknown in
-/// recorded traffic, whose clock may have been wrong, and where the recording withholds it.
+/// The time of an exchange relative to the removal of `GET /pets/{petId}`: by the response's `Date`, else by the judge's clock. Without a
+/// `Date`, the time is unknown in recorded traffic, whose clock may have been wrong, and where the recording withholds it.
 fn era(context: &Context, entry: &Entry<'_>) -> Era {
-    if let Some(assumed) = context.assumed_date {
-        return if assumed < REMOVAL { Era::Before } else { Era::After };
-    }
     let is_sample = context.extent < Extent::Complete;
     let now = match entry.server_time() {
         None if is_sample || entry.exchange.known.withheld.contains(Fact::Times) => return Era::OnTheDay,

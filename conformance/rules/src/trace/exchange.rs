@@ -294,8 +294,6 @@ pub struct Exchange {
     pub probe: Cow<'static, str>,
     /// The request without names, ids and keys, which is equal in every run. Empty where requests are generated.
     pub step: String,
-    /// The number of the generated case that the request belongs to, to replay it by.
-    pub case: Option<usize>,
     /// The request as it was sent.
     pub request: Request,
     /// The response, or the failure to get one.

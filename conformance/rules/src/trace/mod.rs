@@ -16,7 +16,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::plan::PlanLimits;
@@ -52,8 +51,6 @@ pub struct Context {
     pub vouches_for_category: bool,
     /// A text that the name of each animal of this run contains and no other name does. `None` if there is no such text.
     pub name_mark: Option<String>,
-    /// The date to assume instead of the one that responses report.
-    pub assumed_date: Option<Timestamp>,
     /// The parts of the plan that were not carried out, with the reasons.
     pub left_out: Vec<LeftOut>,
     /// The names of the fixed parts of the plan that were not sent to their end. A run that has any is incomplete, whatever its other
@@ -83,7 +80,6 @@ impl Context {
             category_id: 1,
             vouches_for_category: true,
             name_mark: None,
-            assumed_date: None,
             left_out: Vec::new(),
             unfinished: Vec::new(),
         }

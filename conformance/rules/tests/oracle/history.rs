@@ -76,7 +76,6 @@ impl Seen {
             number,
             probe: "oracle".into(),
             step: String::new(),
-            case: None,
             request: Request::new("GET", path).authorization(format!("Bearer {}", KEYS[self.key])),
             outcome: Outcome::Response(Response { status: self.status, headers, body: body.into_bytes(), cut: false }),
             sent_at: at(self.sent),
@@ -101,7 +100,6 @@ impl History {
             category_id: 1,
             vouches_for_category: false,
             name_mark: None,
-            assumed_date: None,
             left_out: Vec::new(),
             unfinished: Vec::new(),
         };

@@ -17,44 +17,23 @@ use animal_store_rules::trace::Trace;
 /// The maximum number of requests for simplifying a counterexample.
 const MAX_SHRINKS: usize = 24;
 
-/// Sends `cases` generated requests; with `only`, just the one with that number; without `creates`, none that could create.
-pub(super) async fn run(
-    session: &mut Session<'_>,
-    cases: usize,
-    only: Option<usize>,
-    creates: bool,
-) -> Result<(), Stop> {
+/// Sends `cases` generated requests; without `creates`, none that could create.
+pub(super) async fn run(session: &mut Session<'_>, cases: usize, creates: bool) -> Result<(), Stop> {
     session.begin("properties");
     let generator = Generator::start(session.seed(), strategies::case);
     // A requirement that is already broken needs no second counterexample.
     let mut known = rules::broken(session.trace());
-    if only == Some(0) {
-        return Err(Stop::NoSuchCase { case: 0, reason: "they are numbered from 1" });
-    }
-    for number in 1..=only.unwrap_or(cases) {
+    for _ in 0..cases {
         let Some(case) = generator.request(Step::Next).await else { return Ok(()) };
-        if only.is_some_and(|only| only != number) {
+        if !creates && case.creates() {
             continue;
         }
-        if !creates && case.creates() {
-            match only {
-                Some(case) => {
-                    return Err(Stop::NoSuchCase {
-                        case,
-                        reason: "it creates an animal, and the profile read-only creates none",
-                    });
-                }
-                None => continue,
-            }
-        }
-        session.number_case(Some(number));
         let (broken, replica) = send(session, &case, None).await?;
         let news: BTreeSet<&str> = broken.difference(&known).copied().collect();
         if !news.is_empty() {
             shrink(session, &generator, &news, replica).await?;
             known.extend(news);
         }
-        session.number_case(None);
     }
     Ok(())
 }

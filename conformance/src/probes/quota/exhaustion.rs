@@ -2,6 +2,7 @@
 
 use super::{KEPT, fetch_animal, fetch_of, fetches_work, fillers, is_over_admitted, keys, limits, list_of, over};
 use crate::http::pacing::window_of;
+use crate::probes::CONCURRENCY;
 use crate::probes::plan::Turn;
 use crate::probes::session::{Session, Stop, bearing};
 use animal_store_rules::trace::exchange::{Exchange, Request};
@@ -22,8 +23,6 @@ const EARLY_REFUSALS: usize = 2;
 pub(super) struct Exhaustion<'s, 'r> {
     session: &'s mut Session<'r>,
     turn: Turn,
-    /// The maximum size of a burst.
-    concurrency: usize,
     /// The requests over the limit, the creation of the first turn last.
     over: Vec<Request>,
     /// The number of requests over the limit that were sent before one of them was refused.
@@ -41,18 +40,12 @@ pub(super) struct Exhaustion<'s, 'r> {
 
 impl<'s, 'r> Exhaustion<'s, 'r> {
     /// Creates the exhaustion of a window, which may have refused this request already.
-    pub(super) fn new(
-        session: &'s mut Session<'r>,
-        turn: Turn,
-        concurrency: usize,
-        refused: Option<Request>,
-    ) -> Exhaustion<'s, 'r> {
+    pub(super) fn new(session: &'s mut Session<'r>, turn: Turn, refused: Option<Request>) -> Exhaustion<'s, 'r> {
         let key = session.asking_key();
         let over = over::requests(session, turn, &key);
         Exhaustion {
             session,
             turn,
-            concurrency,
             over,
             over_sent: 0,
             refused,
@@ -75,7 +68,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             if self.turn == Turn::First && self.has_reached_the_limit() && self.creation_is_refused().await? {
                 return Ok(true);
             }
-            let wanted = room(self.session, self.last_burst).saturating_sub(KEPT).min(self.concurrency.max(1));
+            let wanted = room(self.session, self.last_burst).saturating_sub(KEPT).min(CONCURRENCY);
             match self.session.at_once(wanted) {
                 0 if !self.send_alone().await? => break,
                 0 => {}

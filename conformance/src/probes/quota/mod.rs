@@ -45,7 +45,7 @@ const FILLERS: [&str; 7] = [
 ];
 
 /// Exhausts the key that requests are sent with, if the budget allows.
-pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usize) -> Result<(), Stop> {
+pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
     session.begin("quota");
     let key = session.asking_key();
     if turn == Turn::First {
@@ -60,7 +60,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         }
     };
     let Some(window) = session.last_window(&key) else {
-        return unreported::run(session, concurrency).await;
+        return unreported::run(session).await;
     };
     let most = limits(session, |key| needed(window, key));
     if !has_budget(session, most) {
@@ -82,7 +82,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     }
 
     // The first of two requests over the limit may have been the one that looked at the window.
-    let ended = Exhaustion::new(session, turn, concurrency, met).run(most).await?;
+    let ended = Exhaustion::new(session, turn, met).run(most).await?;
     match (turn, ended) {
         (Turn::First, false) => {
             let reason = format!("the limit of {} was not reached before its windows ended", window.limit);

@@ -15,13 +15,11 @@ pub(super) struct Log<'r> {
     pub(super) trace: Trace,
     pub(super) probe: &'static str,
     pub(super) step: String,
-    /// The number of the generated request that is sent, from 1.
-    pub(super) case: Option<usize>,
 }
 
 impl<'r> Log<'r> {
     pub(super) fn new(listener: &'r Listener, redactor: Redactor, trace: Trace) -> Log<'r> {
-        Log { listener, redactor, trace, probe: "preflight", step: String::new(), case: None }
+        Log { listener, redactor, trace, probe: "preflight", step: String::new() }
     }
 
     /// Passes an event to the listener.
@@ -49,8 +47,8 @@ impl<'r> Log<'r> {
         if !is_readable {
             known.withheld.insert(Fact::ResponseBody);
         }
-        let (probe, step, case) = (self.probe.into(), self.step.clone(), self.case);
-        let exchange = Exchange { number, probe, step, case, request, outcome, sent_at, received_at, known };
+        let (probe, step) = (self.probe.into(), self.step.clone());
+        let exchange = Exchange { number, probe, step, request, outcome, sent_at, received_at, known };
         self.trace.exchanges.push(exchange);
         &self.trace.exchanges[number - 1]
     }

@@ -132,7 +132,6 @@ mod tests {
             number: 1,
             probe: "test".into(),
             step: String::new(),
-            case: None,
             request: Request::new("POST", "/pets").at(Some(at)),
             outcome: Outcome::Response(Response { status: 201, headers: Vec::new(), body, cut: false }),
             sent_at: Timestamp::UNIX_EPOCH,

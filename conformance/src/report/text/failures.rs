@@ -113,9 +113,6 @@ fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, ev
     }
     if let Some(exchange) = evidence.exchanges.first() {
         page.verbatim(4, &exchange.curl);
-        if let Some(options) = &exchange.replay {
-            page.verbatim(4, &report.replay_command(&requirement.id, options, exchange.replica.as_deref()));
-        }
     }
     if detail == Detail::Verbose {
         evidence.exchanges.iter().for_each(|exchange| whole(page, exchange));

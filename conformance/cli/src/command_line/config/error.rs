@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use super::file::nearest;
-use crate::command_line::key_source::NoKey;
+use crate::command_line::key_file::NoKey;
 use crate::command_line::usage_error::UsageError;
 use animal_store_conformance::http::errors::of_file;
 use animal_store_rules::toml_error::TomlError;
@@ -66,7 +66,7 @@ pub(in crate::command_line) enum ConfigError {
     /// The report of an earlier run cannot be used.
     #[error(transparent)]
     Rerun(Box<UsageError>),
-    /// A file or a command gives no key.
+    /// A file contains no usable key.
     #[error("--{option}: {source}\n  Nothing was sent.")]
     NoKey {
         /// The option that names it.

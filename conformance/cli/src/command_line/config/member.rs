@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
-use jiff::Timestamp;
 use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::PREFIX;
 use crate::command_line::container::Variable;
 use crate::command_line::values::{HeaderField, Key, ReportFile};
 
 /// Options about the file itself, and those that clap adds: they cannot be set in the file.
-pub(super) const ON_THE_LINE_ONLY: &[&str] = &["config", "no_config", "show_config", "help", "version"];
+pub(super) const ON_THE_LINE_ONLY: &[&str] = &["config", "no_config", "help", "version"];
 
 /// An option, as a member of the file.
 #[derive(Clone, Debug)]
@@ -41,7 +41,6 @@ enum Kind {
     Text,
     Number,
     Switch,
-    Day,
     /// A path, relative to the file.
     Path,
     /// A format and a path, relative to the file.
@@ -75,7 +74,7 @@ pub(super) fn members(command: &Command) -> Vec<Member> {
             let kind = kind(arg);
             let name = if kind == Kind::Key { format!("{id}_env") } else { id.to_owned() };
             let list = matches!(arg.get_action(), ArgAction::Append);
-            let variable = arg.get_env().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            let variable = format!("{PREFIX}{}", id.to_uppercase());
             let (id, long, delimiter) = (id.to_owned(), long.to_owned(), arg.get_value_delimiter());
             Some(Member { name, id, kind, list, delimiter, long, variable })
         })
@@ -94,7 +93,6 @@ fn kind(arg: &Arg) -> Kind {
         {
             Kind::Number
         }
-        () if is(TypeId::of::<Timestamp>()) => Kind::Day,
         () if is(TypeId::of::<PathBuf>()) => Kind::Path,
         () if is(TypeId::of::<ReportFile>()) => Kind::Report,
         () if is(TypeId::of::<HeaderField>()) => Kind::Header,
@@ -187,7 +185,6 @@ impl Member {
                 i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
             }
             (Kind::Switch, DeValue::Boolean(on)) => Some(on.to_string()),
-            (Kind::Day, DeValue::Datetime(day)) => Some(day.to_string()),
             (Kind::Number | Kind::Switch, _) => None,
             (_, DeValue::String(text)) => Some(text.to_string()),
             _ => None,
@@ -223,7 +220,6 @@ impl Member {
         let mut value = match self.kind {
             Kind::Number => json!({ "type": "integer" }),
             Kind::Switch => json!({ "type": "boolean" }),
-            Kind::Day => json!({ "type": "string", "format": "date" }),
             Kind::Key => json!({ "type": "string", "pattern": "^[A-Z_][A-Z0-9_]*$" }),
             Kind::Text if !values.is_empty() => json!({ "type": "string", "enum": values }),
             _ => json!({ "type": "string" }),
@@ -241,7 +237,6 @@ impl Member {
         match (self.kind, self.list) {
             (Kind::Number, _) => "an integer, such as 10",
             (Kind::Switch, _) => "true or false",
-            (Kind::Day, _) => "a date, such as 2030-12-05",
             (Kind::Path, false) => "a path as a string, such as \"known-failing.toml\"",
             (Kind::Report, _) => "an array of strings, such as [\"json=report.json\"]",
             (Kind::Header, _) => "an array of strings, such as [\"X-Tenant: staging\"]",
@@ -265,6 +260,16 @@ pub(in crate::command_line) fn schema(command: &Command) -> serde_json::Value {
     top.insert(
         "environments".to_owned(),
         json!({ "type": "object", "description": about, "additionalProperties": table }),
+    );
+    let container = json!({
+        "args": { "type": "array", "items": { "type": "string" } },
+        "path": { "type": "string" },
+        "ready_timeout": { "type": "integer" },
+    });
+    let about = "Settings of the container of image that have no option";
+    top.insert(
+        "container".to_owned(),
+        json!({ "type": "object", "description": about, "properties": container, "additionalProperties": false }),
     );
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",

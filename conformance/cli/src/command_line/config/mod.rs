@@ -21,8 +21,9 @@ pub(super) use self::error::ConfigError;
 use self::file::File;
 pub(super) use self::member::schema;
 use self::member::{Member, Value};
-use super::arguments::{self, Arguments};
-use super::key_source;
+pub(super) use self::show::ShownOptions;
+use super::arguments::Arguments;
+use super::key_file;
 use super::rerun::Rerun;
 use super::values::Key;
 use animal_store_rules::trace::keys::ApiKey;
@@ -32,11 +33,7 @@ const EXCLUSIVE: &[(&str, &str)] = &[
     ("base_url", "image"),
     ("replica", "image"),
     ("api_key", "api_key_file"),
-    ("api_key", "api_key_command"),
-    ("api_key_file", "api_key_command"),
     ("quota_key", "quota_key_file"),
-    ("quota_key", "quota_key_command"),
-    ("quota_key_file", "quota_key_command"),
     ("quiet", "verbose"),
     ("only", "rerun"),
     ("proxy", "unix_socket"),
@@ -45,10 +42,9 @@ const EXCLUSIVE: &[(&str, &str)] = &[
 ];
 
 /// The options that name a key, in the order of the keys.
-pub(super) const KEYS: [[&str; 3]; 2] =
-    [["api_key", "api_key_file", "api_key_command"], ["quota_key", "quota_key_file", "quota_key_command"]];
+pub(super) const KEYS: [[&str; 2]; 2] = [["api_key", "api_key_file"], ["quota_key", "quota_key_file"]];
 
-/// The beginning of the name of each variable that sets an option.
+/// The beginning of the name of each variable that sets an option: `CONFORM_BASE_URL` for `--base-url`.
 const PREFIX: &str = "CONFORM_";
 
 /// The variables of commands other than judging, and of the proxy for its command.
@@ -102,9 +98,9 @@ pub(super) struct Configuration {
 
 impl Configuration {
     /// Combines the command line, as parsed into `typed`, with the environment and the file that they name or that applies in
-    /// `folder`. `command` reads no environment.
+    /// `folder`.
     pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, ConfigError> {
-        let members = member::members(&arguments::command());
+        let members = member::members(command);
         let file = read(command, typed, folder, &members)?;
         let rerun = rerun(typed, file.as_ref())?;
         let environment = select_environment(typed, rerun.as_ref(), file.as_ref())?;
@@ -135,26 +131,26 @@ impl Configuration {
         complete
     }
 
-    /// Checks that there is a target where the file intends one, and reads the keys from the variables that the file names.
+    /// Adds the settings of the file that have no option, and the keys from the variables that the file names. Checks that there is a target
+    /// where the file intends one.
     pub(super) fn finish(&self, arguments: &mut Arguments) -> Result<(), ConfigError> {
+        if let Some(file) = &self.file {
+            arguments.container.table = file.container.clone();
+        }
         if arguments.base_url.is_none() && arguments.container.image.is_none() {
             // The embedded server would be judged instead.
             return self.require_no_target();
         }
-        let Arguments { api_key, api_key_file, api_key_command, .. } = arguments;
-        self.read_key(KEYS[0], api_key, api_key_file.as_deref(), api_key_command.as_deref())?;
-        let Arguments { quota_key, quota_key_file, quota_key_command, .. } = arguments;
-        self.read_key(KEYS[1], quota_key, quota_key_file.as_deref(), quota_key_command.as_deref())?;
-        Ok(())
+        self.read_key(KEYS[0], &mut arguments.api_key, arguments.api_key_file.as_deref())?;
+        self.read_key(KEYS[1], &mut arguments.quota_key, arguments.quota_key_file.as_deref())
     }
 
-    /// Reads a key from the variable that the file names, from its own file, or from the output of its command.
+    /// Reads a key from the variable that the file names, or from its own file.
     fn read_key(
         &self,
-        [id, in_file, by_command]: [&'static str; 3],
+        [id, in_file]: [&'static str; 2],
         key: &mut Option<Key>,
         path: Option<&Path>,
-        command: Option<&str>,
     ) -> Result<(), ConfigError> {
         let setting = self.settings.iter().find(|setting| setting.member.id == id && setting.overridden_by.is_none());
         if let Some(setting) = setting
@@ -162,12 +158,9 @@ impl Configuration {
         {
             *key = Some(setting.key(variable)?);
         }
-        let no_key = |option: &str, source| ConfigError::NoKey { option: option.replace('_', "-"), source };
         if let Some(path) = path {
-            *key = Some(key_source::in_file(path).map_err(|source| no_key(in_file, source))?);
-        }
-        if let Some(command) = command {
-            *key = Some(key_source::printed_by(command).map_err(|source| no_key(by_command, source))?);
+            let no_key = |source| ConfigError::NoKey { option: in_file.replace('_', "-"), source };
+            *key = Some(key_file::read(path).map_err(no_key)?);
         }
         Ok(())
     }

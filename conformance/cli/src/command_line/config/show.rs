@@ -1,4 +1,4 @@
-//! `--show-config`: the value of each option and its source.
+//! The value of each option and its source, which `--dry-run` prints.
 
 use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
@@ -6,7 +6,14 @@ use serde::Serialize;
 use super::member::Value;
 use super::{Configuration, Setting, member};
 
-/// An option in the output.
+/// All options of a run with their sources. They contain no secret.
+#[derive(Debug, Serialize)]
+pub(in crate::command_line) struct ShownOptions {
+    configuration_file: Option<String>,
+    options: Vec<Row>,
+}
+
+/// An option with its source.
 #[derive(Debug, Serialize)]
 struct Row {
     /// The group of the option in the help.
@@ -19,33 +26,31 @@ struct Row {
 
 impl Configuration {
     /// All options. `complete` is the command line with the settings of the file.
-    pub(in crate::command_line) fn show(&self, command: &Command, complete: &ArgMatches, as_json: bool) -> String {
+    pub(in crate::command_line) fn shown(&self, command: &Command, complete: &ArgMatches) -> ShownOptions {
         let rows = self.settings.iter().filter_map(|setting| row(setting, command, complete));
-        let rows: Vec<Row> = rows.collect();
-        if as_json {
-            // Rows hold strings only, which always serialize.
-            return serde_json::to_string_pretty(&rows).unwrap_or_default() + "\n";
-        }
-        self.table(&rows)
+        let configuration_file = self.file.as_ref().map(|file| file.path.display().to_string());
+        ShownOptions { configuration_file, options: rows.collect() }
     }
+}
 
-    fn table(&self, rows: &[Row]) -> String {
-        let mut text = match &self.file {
-            Some(file) => format!("configuration file: {}\n", file.path.display()),
+impl ShownOptions {
+    /// The options as a table for each group.
+    pub(in crate::command_line) fn table(&self) -> String {
+        let mut text = match &self.configuration_file {
+            Some(path) => format!("configuration file: {path}\n"),
             None => "no configuration file\n".to_owned(),
         };
-        let options = rows.iter().map(|row| row.option.len()).max().unwrap_or_default();
-        let values =
-            rows.iter().map(|row| row.value.chars().count()).filter(|width| *width <= 40).max().unwrap_or_default();
+        let options = self.options.iter().map(|row| row.option.len()).max().unwrap_or_default();
+        let widths = self.options.iter().map(|row| row.value.chars().count());
+        let values = widths.filter(|width| *width <= 40).max().unwrap_or_default();
         let mut group = "";
-        for row in rows {
+        for row in &self.options {
             if row.group != group {
                 group = &row.group;
                 text.push_str(&format!("\n{group}\n"));
             }
             text.push_str(&format!("  {:options$}  {:values$}  {}\n", row.option, row.value, row.from));
         }
-        text.push_str("\nNothing was sent.\n");
         text
     }
 }
@@ -78,15 +83,10 @@ fn row(setting: &Setting, command: &Command, complete: &ArgMatches) -> Option<Ro
     Some(Row { group, option: member.id.clone(), value, from })
 }
 
-/// The default value, as in the help.
+/// The default value.
 fn default(arg: &Arg) -> String {
     let values: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-    if !values.is_empty() {
-        return values.join(", ");
-    }
-    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let default = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
-    default.map_or_else(|| "not set".to_owned(), |(default, _)| default.to_owned())
+    if values.is_empty() { "not set".to_owned() } else { values.join(", ") }
 }
 
 /// A value without secrets (of header fields, variables and URLs) and control characters.

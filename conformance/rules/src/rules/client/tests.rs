@@ -248,7 +248,6 @@ impl World {
             number: 0,
             probe: "".into(),
             step: String::new(),
-            case: None,
             request: Request::new("GET", "/pets").authorization(format!("Bearer sk-{client}")),
             outcome: Outcome::Response(Response { status, headers, body: body.into(), cut: false }),
             sent_at: at(now),

@@ -42,9 +42,6 @@ pub struct Head {
     /// Whether the user of the run said that the service knows this category.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vouches_for_category: bool,
-    /// The date to assume instead of the one that responses report, RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub assumed_date: Option<String>,
     /// A text that the name of each animal of a run contains and no other name does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_mark: Option<String>,
@@ -84,7 +81,6 @@ impl Head {
             plan_limits: context.plan_limits,
             category_id: context.category_id,
             vouches_for_category: context.vouches_for_category,
-            assumed_date: context.assumed_date.map(|date| date.to_string()),
             name_mark: context.name_mark.clone(),
             left_out: context.left_out.clone(),
             unfinished: context.unfinished.iter().map(|part| part.to_string()).collect(),
@@ -96,14 +92,13 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// [`Unreadable`] if the format has another version, or a key or the assumed date cannot be read.
+    /// [`Unreadable`] if the format has another version, or a key cannot be read.
     pub fn context(&self) -> Result<Context, Unreadable> {
         if self.format != FORMAT {
             return Err(Unreadable::Version(self.format.clone()));
         }
         let wrong = |problem: String| Unreadable::Text { line: 1, column: 1, problem };
         let keys = self.keys.iter().map(|key| ApiKey::new(key).map_err(|error| wrong(format!("keys: {error}"))));
-        let date = self.assumed_date.as_deref().map(str::parse).transpose();
         Ok(Context {
             extent: self.extent,
             base_url: self.base_url.clone(),
@@ -113,7 +108,6 @@ impl Head {
             category_id: self.category_id,
             vouches_for_category: self.vouches_for_category,
             name_mark: self.name_mark.clone(),
-            assumed_date: date.map_err(|error| wrong(format!("assumed_date: {error}")))?,
             left_out: self.left_out.clone(),
             unfinished: self.unfinished.iter().cloned().map(Cow::Owned).collect(),
         })

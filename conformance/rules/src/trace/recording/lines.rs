@@ -19,8 +19,6 @@ struct Line {
     probe: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     step: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    case: Option<usize>,
     sent_at: String,
     received_at: String,
     /// The most by which either time may be wrong, in microseconds.
@@ -120,7 +118,7 @@ pub fn head_line(head: &Head) -> String {
 /// An exchange as a line, with its line break. The exchange must not contain a key.
 #[must_use]
 pub fn line(exchange: &Exchange) -> String {
-    let Exchange { probe, step, case, request, outcome, sent_at, received_at, known, .. } = exchange;
+    let Exchange { probe, step, request, outcome, sent_at, received_at, known, .. } = exchange;
     let (response, failure) = match outcome {
         Outcome::Response(Response { status, headers, body, cut }) => {
             let (body, body_base64) = written(body);
@@ -132,7 +130,6 @@ pub fn line(exchange: &Exchange) -> String {
     line_of(&Line {
         probe: probe.to_string(),
         step: step.clone(),
-        case: *case,
         sent_at: sent_at.to_string(),
         received_at: received_at.to_string(),
         precision_us: u64::try_from(known.precision.as_micros()).ok().filter(|precision| *precision > 0),
@@ -241,7 +238,6 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
         number,
         probe: line.probe.into(),
         step: line.step,
-        case: line.case,
         request: Request { method, path, query, authorization, headers, body, connection, replica },
         outcome,
         sent_at: time(&line.sent_at)?,

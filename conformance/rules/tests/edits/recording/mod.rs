@@ -39,7 +39,6 @@ fn read(name: &str) -> Trace {
         category_id: head.category_id,
         vouches_for_category: false,
         name_mark: head.name_mark,
-        assumed_date: None,
         left_out: Vec::new(),
         unfinished: Vec::new(),
     };
@@ -61,7 +60,6 @@ fn exchange(number: usize, line: Line) -> Exchange {
         number,
         probe: "recorded".into(),
         step: line.step,
-        case: None,
         request: Request { method, path, query, authorization, headers, body, connection, replica: None },
         outcome: Outcome::Response(Response { status, headers: fields, body: text.into_bytes(), cut: false }),
         sent_at: line.sent_at.parse().expect("a time"),

@@ -90,7 +90,6 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
         number: 0,
         probe: "recorded".into(),
         step: String::new(),
-        case: None,
         request: Request {
             method: entry.request.method.clone(),
             path,
