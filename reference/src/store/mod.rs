@@ -9,23 +9,23 @@ mod files;
 mod keys;
 mod read;
 mod schema;
-mod scratch;
 mod write;
 
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub use catalogue::Catalogue;
 pub use error::{OpenError, StoreError};
 pub use keys::{KeyStore, NewKey, StoredKey};
 pub use read::AnimalRow;
+use tempfile::TempDir;
 
 use crate::domain::plan::Limits;
 use crate::domain::rate_limit::Usage;
 use crate::domain::wire::{NewPet, PetStatus};
 use read::Readers;
 use schema::{Durability, SERVER_PATIENCE};
-use scratch::ScratchFolder;
 use write::{Work, Writer};
 
 /// The place of a database: a file or a temporary folder.
@@ -56,7 +56,7 @@ pub struct Store {
     writer: Writer,
     readers: Readers,
     _lock: File,
-    scratch: Option<ScratchFolder>,
+    scratch: Option<TempDir>,
 }
 
 impl Store {
@@ -71,7 +71,9 @@ impl Store {
             Location::Scratch => {
                 let other =
                     |error: std::io::Error| OpenError::Other { path: std::env::temp_dir(), detail: error.to_string() };
-                let folder = ScratchFolder::create().map_err(other)?;
+                let owner_only = Permissions::from_mode(0o700);
+                let folder = tempfile::Builder::new().prefix("animal-store-").permissions(owner_only).tempdir();
+                let folder = folder.map_err(other)?;
                 (folder.path().join("animals.sqlite"), Durability::None, Some(folder))
             }
         };
@@ -90,7 +92,7 @@ impl Store {
     /// The private folder of a temporary database, which is removed with the store.
     #[must_use]
     pub fn scratch_folder(&self) -> Option<&Path> {
-        self.scratch.as_ref().map(ScratchFolder::path)
+        self.scratch.as_ref().map(TempDir::path)
     }
 
     /// Hands the animal with `id` to `write`, if there is one.
