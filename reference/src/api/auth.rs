@@ -183,7 +183,7 @@ mod tests {
     use crate::store::{KeyStore, Location};
 
     fn ring() -> (Arc<Store>, KeyStore, KeyRing) {
-        let store = Arc::new(Store::open(&Location::Scratch, 16).expect("a store"));
+        let store = Arc::new(Store::open(&Location::Scratch).expect("a store"));
         let key_store = KeyStore::open_for(&store).expect("a second connection");
         let ring = KeyRing::new(Arc::clone(&store));
         (store, key_store, ring)

@@ -132,7 +132,7 @@ mod tests {
     use crate::store::{Location, Store};
 
     async fn app(names: impl Iterator<Item = usize>) -> Arc<App> {
-        let store = Store::open(&Location::Scratch, 16).expect("a store");
+        let store = Store::open(&Location::Scratch).expect("a store");
         for length in names {
             let pet = NewPet { name: "x".repeat(length), category_id: 1, status: None };
             store.create(pet).await.expect("an animal");

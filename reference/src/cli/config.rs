@@ -110,10 +110,6 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = count, help_heading = "Bounds")]
     pub max_connections_per_address: usize,
 
-    /// Animals that may wait to be stored; more are answered with 503
-    #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = count, help_heading = "Bounds")]
-    pub write_queue: usize,
-
     /// How long a TLS handshake or the next request's head may take; a connection may be idle for as long
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
     pub header_timeout: Duration,

@@ -49,7 +49,7 @@ async fn run(
     };
     extension.set_up(&mut app_options);
     let location = Location::parse(&args.db);
-    let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
+    let store = Store::open(&location).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
     let app = Arc::new(App::new(store, app_options));
     let (tls, authority) = tls(args, &location, &app.store)?;

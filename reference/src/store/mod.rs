@@ -60,12 +60,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a database to serve it, and creates it if it is missing; at most `queue` writes wait at a time.
+    /// Opens a database to serve it, and creates it if it is missing.
     ///
     /// # Errors
     ///
     /// [`OpenError`], with a message that names a remedy; among others when another server has the file.
-    pub fn open(location: &Location, queue: usize) -> Result<Self, OpenError> {
+    pub fn open(location: &Location) -> Result<Self, OpenError> {
         let (path, durability, scratch) = match location {
             Location::File(path) => (path.clone(), Durability::Full, None),
             Location::Scratch => {
@@ -84,8 +84,8 @@ impl Store {
         let conn = schema::open(&path, durability, SERVER_PATIENCE)?;
         schema::check_pages(&conn, &path)?;
         let readers = Readers::open(&path).map_err(|error| OpenError::from_sqlite(&path, &error))?;
-        let writer = Writer::start(conn, queue)
-            .map_err(|error| OpenError::Other { path: path.clone(), detail: error.to_string() })?;
+        let writer =
+            Writer::start(conn).map_err(|error| OpenError::Other { path: path.clone(), detail: error.to_string() })?;
         Ok(Self { writer, readers, _lock: lock, scratch })
     }
 
@@ -229,7 +229,7 @@ mod tests {
 
     #[tokio::test]
     async fn when_writing_has_stopped_reads_still_work() {
-        let store = Store::open(&Location::Scratch, 4).expect("a store");
+        let store = Store::open(&Location::Scratch).expect("a store");
         let pet = || NewPet { name: "Rex".to_owned(), category_id: 1, status: None };
         let id = store.create(pet()).await.expect("stored");
         store.stop_writing();

@@ -32,7 +32,7 @@ impl TestServer {
     }
 
     fn below(base_path: &str, plan: Plan, clock: &Clock) -> Self {
-        let store = Store::open(&Location::Scratch, 16).expect("a store");
+        let store = Store::open(&Location::Scratch).expect("a store");
         let key_store = KeyStore::open_for(&store).expect("a second connection");
         let (_, key) = keys::issue(&key_store, "test", plan, 0).expect("a key");
         let options = AppOptions {
