@@ -106,10 +106,6 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value = "4096", value_parser = count, help_heading = "Bounds")]
     pub max_connections: usize,
 
-    /// Connections that one address may have at a time (of IPv6, one /64 network); raise it behind a proxy
-    #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = count, help_heading = "Bounds")]
-    pub max_connections_per_address: usize,
-
     /// How long a TLS handshake or the next request's head may take; a connection may be idle for as long
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
     pub header_timeout: Duration,
@@ -318,7 +314,6 @@ mod tests {
         assert_eq!((args.ban_after, args.ban_seconds), (ban.after, ban.seconds));
         assert_eq!((args.max_body, args.request_timeout), (limits.max_body, limits.request_timeout));
         assert_eq!((args.max_connections, args.header_timeout), (serve.max_connections, serve.header_timeout));
-        assert_eq!(args.max_connections_per_address, serve.max_connections_per_address);
         assert_eq!((args.send_timeout, args.grace), (serve.send_timeout, serve.grace));
     }
 

@@ -17,7 +17,7 @@ use crate::domain::clock::Clock;
 use crate::domain::plan::Plan;
 use crate::domain::rate_limit::BanPolicy;
 use crate::serve::address::Address;
-use crate::serve::{LAST_SAVE, ServeOptions, Server, places, tls};
+use crate::serve::{LAST_SAVE, ServeOptions, Server, open_files, tls};
 use crate::store::{KeyStore, Location, Store};
 
 /// Serves until the process is asked to stop, with an extension. `program` is the name of the calling program, for messages.
@@ -130,7 +130,6 @@ async fn run(
 fn options(args: &ServeArgs) -> ServeOptions {
     ServeOptions {
         max_connections: args.max_connections,
-        max_connections_per_address: args.max_connections_per_address,
         header_timeout: args.header_timeout,
         send_timeout: args.send_timeout,
         grace: args.grace,
@@ -140,7 +139,7 @@ fn options(args: &ServeArgs) -> ServeOptions {
 /// The number of connections that the limit of open files allows, up to the number that is wanted. Fewer connections are better than
 /// clients that are lost when the process has no file left for them.
 fn possible_connections(wanted: usize) -> Result<usize, Failure> {
-    let (possible, limit) = places::make_room(wanted);
+    let (possible, limit) = open_files::make_room(wanted);
     let limit = limit.map_or_else(|| "no".to_owned(), |limit| limit.to_string());
     if possible == 0 {
         return Err(Failure::CannotStart(format!(
@@ -247,9 +246,9 @@ mod tests {
 
     #[test]
     fn what_the_command_line_says_reaches_the_server() {
-        let line = "--max-connections 3 --max-connections-per-address 2 --header-timeout 4 --send-timeout 6 --grace 7";
+        let line = "--max-connections 3 --header-timeout 4 --send-timeout 6 --grace 7";
         let options = options(&serve_args(line));
-        assert_eq!((options.max_connections, options.max_connections_per_address), (3, 2));
+        assert_eq!(options.max_connections, 3);
         let times = [options.header_timeout, options.send_timeout, options.grace];
         assert_eq!(times.map(|time| time.as_secs()), [4, 6, 7]);
     }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::support::{Answer, Folder, Server, connect, eventually, head, try_ask};
+use crate::support::{Folder, Server, connect, head};
 
 /// A server with a list of 100 animals and six megabytes, and a key for it.
 fn long_list(args: &[&str]) -> (Server, String) {
@@ -50,27 +50,6 @@ fn an_idle_crowd_locks_nobody_out_for_longer_than_a_head_may_take() {
     }
     silent.append(&mut begun);
     silent.append(&mut kept);
-}
-
-#[test]
-fn one_address_cannot_take_all_connections() {
-    let folder = Folder::new();
-    let key = folder.issue(&["enterprise"]);
-    let server = folder.serve_tcp(&["--max-connections-per-address", "2"]);
-    let body = br#"{"name":"x","categoryId":1}"#;
-    let request = head("POST", "/v1/pets", &key, Some(("application/json", body)));
-    let mut busy: Vec<_> = (0..2).map(|_| connect(&server.address)).collect();
-    for stream in &mut busy {
-        stream.write_all(format!("{request}{{").as_bytes()).expect("sent");
-    }
-    let mut third = connect(&server.address);
-    assert_eq!(third.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed at once");
-    for mut stream in busy {
-        stream.write_all(&body[1..]).expect("sent");
-        assert_eq!(Answer::read(&mut stream).status, 201);
-    }
-    let ask = || try_ask(&server.address, "GET", "/v1/store/orders", &key, None).ok();
-    assert_eq!(eventually("their places are free", ask).status, 200);
 }
 
 #[test]
