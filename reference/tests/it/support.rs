@@ -216,7 +216,11 @@ impl Answer {
 
     fn try_read(stream: &mut impl Read) -> io::Result<Self> {
         let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes)?;
+        let ended = stream.read_to_end(&mut bytes);
+        // A server that closes before it has read everything resets the connection behind its response.
+        if bytes.is_empty() {
+            ended?;
+        }
         let text = String::from_utf8(bytes).expect("text");
         let (head, body) = text.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut lines = head.split("\r\n");
