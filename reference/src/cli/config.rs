@@ -106,17 +106,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value = "4096", value_parser = count, help_heading = "Bounds")]
     pub max_connections: usize,
 
-    /// How long a TLS handshake or the next request's head may take; a connection may be idle for as long
+    /// How long a TLS handshake or the next request's head may take, and a client may read nothing of a response; a connection may
+    /// be idle for as long
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
     pub header_timeout: Duration,
 
     /// How long a request's body may take to arrive
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
     pub request_timeout: Duration,
-
-    /// How long a client may read nothing of a response
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Bounds")]
-    pub send_timeout: Duration,
 
     /// How long requests in flight may take to finish after SIGTERM or Ctrl-C
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
@@ -314,7 +311,7 @@ mod tests {
         assert_eq!((args.ban_after, args.ban_seconds), (ban.after, ban.seconds));
         assert_eq!((args.max_body, args.request_timeout), (limits.max_body, limits.request_timeout));
         assert_eq!((args.max_connections, args.header_timeout), (serve.max_connections, serve.header_timeout));
-        assert_eq!((args.send_timeout, args.grace), (serve.send_timeout, serve.grace));
+        assert_eq!(args.grace, serve.grace);
     }
 
     #[test]

@@ -131,7 +131,6 @@ fn options(args: &ServeArgs) -> ServeOptions {
     ServeOptions {
         max_connections: args.max_connections,
         header_timeout: args.header_timeout,
-        send_timeout: args.send_timeout,
         grace: args.grace,
     }
 }
@@ -246,10 +245,9 @@ mod tests {
 
     #[test]
     fn what_the_command_line_says_reaches_the_server() {
-        let line = "--max-connections 3 --header-timeout 4 --send-timeout 6 --grace 7";
+        let line = "--max-connections 3 --header-timeout 4 --grace 7";
         let options = options(&serve_args(line));
         assert_eq!(options.max_connections, 3);
-        let times = [options.header_timeout, options.send_timeout, options.grace];
-        assert_eq!(times.map(|time| time.as_secs()), [4, 6, 7]);
+        assert_eq!([options.header_timeout, options.grace].map(|time| time.as_secs()), [4, 7]);
     }
 }

@@ -1,7 +1,7 @@
 //! One connection, from the TLS handshake until its client closes.
 //!
 //! hyper speaks HTTP, and itself answers bytes that are no request. Its timer for the head of a request runs from the end of the response
-//! before, so it bounds idle connections too.
+//! before, so it bounds idle connections too. A client that reads nothing of a response holds its connection for no longer.
 
 use std::pin::pin;
 
@@ -47,7 +47,7 @@ impl<A: Answers> Connection<A> {
 
     async fn speak_http(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(self.options.send_timeout));
+        stream.set_write_timeout(Some(self.options.header_timeout));
         let (answers, encrypted) = (self.answers, self.tls.is_some());
         let service = service_fn(move |request: Request<Incoming>| {
             let mut request = request.map(Body::new);

@@ -33,23 +33,16 @@ pub const LAST_SAVE: Duration = Duration::from_secs(3);
 pub struct ServeOptions {
     /// The number of connections that are served at a time, 4096 by default. Further ones wait to be accepted.
     pub max_connections: usize,
-    /// The longest time for a TLS handshake, and for the head of a request from the beginning of the connection or the end of the
-    /// response before: 10 s by default.
+    /// The longest time for a TLS handshake, for the head of a request from the beginning of the connection or the end of the response
+    /// before, and for which a client may read nothing of a response: 10 s by default.
     pub header_timeout: Duration,
-    /// The longest time for which a client may read nothing of a response, 30 s by default.
-    pub send_timeout: Duration,
     /// The longest time that requests in flight may take to finish when the server stops, 10 s by default.
     pub grace: Duration,
 }
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self {
-            max_connections: 4096,
-            header_timeout: Duration::from_secs(10),
-            send_timeout: Duration::from_secs(30),
-            grace: Duration::from_secs(10),
-        }
+        Self { max_connections: 4096, header_timeout: Duration::from_secs(10), grace: Duration::from_secs(10) }
     }
 }
 

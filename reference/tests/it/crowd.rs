@@ -74,7 +74,7 @@ fn clients_that_read_nothing_of_long_lists_cost_little_memory() {
 
 #[test]
 fn a_client_that_reads_slowly_gets_everything() {
-    let (server, key) = long_list(&["--send-timeout", "1"]);
+    let (server, key) = long_list(&["--header-timeout", "1"]);
     let mut stream = connect(&server.address);
     let one = head("GET", "/v1/pets?limit=100", &key, None);
     let kept = one.replace("Connection: close\r\n", "");
