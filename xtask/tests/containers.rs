@@ -84,12 +84,16 @@ impl Site {
 
     /// The judge, about to judge the seeded image with these further options.
     fn judge(&self, options: &[&str]) -> Command {
+        self.judge_image(&self.seeded, options)
+    }
+
+    fn judge_image(&self, image: &str, options: &[&str]) -> Command {
         let mut command = Command::new(self.programs.join("conform"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CONFORM_")) {
             command.env_remove(name);
         }
         command.env("CONFORM_API_KEY", &self.key);
-        command.args(["--no-config", "--image", &self.seeded, "--profile", "functional", "--cases", "0"]).args(options);
+        command.args(["--no-config", "--image", image, "--profile", "functional", "--cases", "0"]).args(options);
         command
     }
 
@@ -117,12 +121,15 @@ impl Site {
     }
 
     fn a_sabotaged_image_violates_and_its_log_is_reported(&self) {
-        // A server that takes no body of more than eight bytes creates no animal.
-        let arguments = ["serve", "--listen", "0.0.0.0:8080", "--max-body", "8"];
-        let output = self.judge_with(&arguments, &["--format", "json"]);
+        let key = format!("--key=pro={}", self.key);
+        let arguments =
+            ["serve", "--listen=0.0.0.0:8080", "--db=:memory:", &key, "--fault=create.success.created-is-200"];
+        let mut judge = self.judge_image(&self.laboratory, &["--format", "json"]);
+        judge.args(arguments.iter().flat_map(|argument| ["--container-arg", argument]));
+        let output = judge.output().expect("the judge starts");
         assert_eq!(output.status.code(), Some(1), "{}", both_streams(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
-        assert_eq!(report["target"]["image"], self.seeded);
+        assert_eq!(report["target"]["image"], self.laboratory);
         let log = report["candidate_log"].as_str().expect("a log");
         assert!(log.contains("listening on http://0.0.0.0:8080/v1"), "{log}");
     }

@@ -19,7 +19,7 @@ use crate::store::{Catalogue, Store, StoreError};
 /// The bounds on one request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLimits {
-    /// The longest body that is read, in bytes: 64 KiB by default.
+    /// The longest body that is read, in bytes: 64 KiB.
     pub max_body: usize,
     /// The longest time that a body may take to arrive, 10 s by default.
     pub request_timeout: Duration,

@@ -98,10 +98,6 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=31_536_000), help_heading = "Rate limits")]
     pub ban_seconds: u64,
 
-    /// The longest request body, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 64 * 1024, help_heading = "Bounds")]
-    pub max_body: usize,
-
     /// Connections served at a time; more wait
     #[arg(long, value_name = "COUNT", default_value = "4096", value_parser = count, help_heading = "Bounds")]
     pub max_connections: usize,
@@ -309,7 +305,7 @@ mod tests {
             crate::domain::rate_limit::BanPolicy::default(),
         );
         assert_eq!((args.ban_after, args.ban_seconds), (ban.after, ban.seconds));
-        assert_eq!((args.max_body, args.request_timeout), (limits.max_body, limits.request_timeout));
+        assert_eq!(args.request_timeout, limits.request_timeout);
         assert_eq!((args.max_connections, args.header_timeout), (serve.max_connections, serve.header_timeout));
         assert_eq!(args.grace, serve.grace);
     }

@@ -45,7 +45,7 @@ async fn run(
         base_path: args.base_path.clone(),
         clock: Clock::from_start(args.now),
         ban: BanPolicy { after: args.ban_after, seconds: args.ban_seconds },
-        limits: RequestLimits { max_body: args.max_body, request_timeout: args.request_timeout },
+        limits: RequestLimits { request_timeout: args.request_timeout, ..RequestLimits::default() },
     };
     extension.set_up(&mut app_options);
     let location = Location::parse(&args.db);
