@@ -26,7 +26,7 @@ use crate::store::{KeyStore, Location, Store};
 ///
 /// [`Failure`] when the server could not be started, or ended by itself.
 pub fn serve(program: &'static str, args: &ServeArgs, extension: impl Extension) -> Result<(), Failure> {
-    let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
+    logging::start(args.log, args.log_format);
     // Signals are received from the start, so that an early one is not lost.
     let stopped = stopping::listen(program, args.grace + LAST_SAVE).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
