@@ -9,7 +9,6 @@ pub mod error;
 pub mod extension;
 pub mod extract;
 pub mod keys;
-mod list_body;
 pub mod middleware;
 pub mod openapi;
 pub mod orders;
