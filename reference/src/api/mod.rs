@@ -4,7 +4,6 @@ pub mod app;
 pub mod auth;
 mod body_cache;
 pub mod deprecation;
-pub mod docs;
 pub mod error;
 pub mod extension;
 pub mod extract;

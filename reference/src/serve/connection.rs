@@ -19,7 +19,6 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::ServeOptions;
-use crate::api::docs::Encrypted;
 use crate::api::extension::Answers;
 
 /// The greatest length of the head of a request, and of its buffer, in bytes.
@@ -48,14 +47,8 @@ impl<A: Answers> Connection<A> {
     async fn speak_http(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.options.header_timeout));
-        let (answers, encrypted) = (self.answers, self.tls.is_some());
-        let service = service_fn(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            if encrypted {
-                request.extensions_mut().insert(Encrypted);
-            }
-            answers.clone().oneshot(request)
-        });
+        let answers = self.answers;
+        let service = service_fn(move |request: Request<Incoming>| answers.clone().oneshot(request.map(Body::new)));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.options.header_timeout)

@@ -1,7 +1,6 @@
 //! The server as its users meet it: over sockets, as a process, on a file.
 
 mod auth;
-mod browser;
 mod contract;
 mod crowd;
 mod deprecation;
