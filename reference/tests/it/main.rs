@@ -3,7 +3,6 @@
 mod auth;
 mod contract;
 mod crowd;
-mod deprecation;
 mod durability;
 mod embedded;
 mod faults;
