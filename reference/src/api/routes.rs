@@ -60,6 +60,7 @@ mod tests {
             ("/v1/openapi.json", "unknown"),
             ("/v1", "unknown"),
             ("/pets", "unknown"),
+            ("/v1x/pets", "unknown"),
             ("", "unknown"),
         ] {
             assert_eq!(name("/v1", path), expected, "{path}");

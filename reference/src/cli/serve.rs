@@ -53,7 +53,7 @@ async fn run(
     let writer_ended = store.writer_ended();
     let app = Arc::new(App::new(store, app_options));
     let (tls, authority) = tls(args, &location, &app.store)?;
-    let options = ServeOptions { max_connections, ..options(args) };
+    let options = ServeOptions { max_connections, header_timeout: args.header_timeout, grace: args.grace };
     let server = Server::bind(&args.listen, Arc::clone(&app), tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
@@ -125,14 +125,6 @@ async fn run(
     }
     tracing::info!("stopped");
     Ok(())
-}
-
-fn options(args: &ServeArgs) -> ServeOptions {
-    ServeOptions {
-        max_connections: args.max_connections,
-        header_timeout: args.header_timeout,
-        grace: args.grace,
-    }
 }
 
 /// The number of connections that the limit of open files allows, up to the number that is wanted. Fewer connections are better than
@@ -241,13 +233,5 @@ mod tests {
         ] {
             assert_eq!(exposures(&serve_args(line)).len(), count, "{line}");
         }
-    }
-
-    #[test]
-    fn what_the_command_line_says_reaches_the_server() {
-        let line = "--max-connections 3 --header-timeout 4 --grace 7";
-        let options = options(&serve_args(line));
-        assert_eq!(options.max_connections, 3);
-        assert_eq!([options.header_timeout, options.grace].map(|time| time.as_secs()), [4, 7]);
     }
 }
