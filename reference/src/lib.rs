@@ -22,8 +22,8 @@ pub mod serve;
 pub mod store;
 
 pub use api::{
-    app, auth, deprecation, docs, error, extension, extract, keys, middleware, openapi, orders, pets, query, respond,
-    router, routes, unauthenticated,
+    app, auth, deprecation, error, extension, extract, keys, middleware, openapi, orders, pets, query, respond, router,
+    routes, unauthenticated,
 };
 pub use cli::config;
 pub use domain::plan::{Limits, Plan};

@@ -84,6 +84,10 @@ impl Site {
 
     /// The judge, about to judge the seeded image with these settings in the table `[container]` and these further options.
     fn judge(&self, settings: &str, options: &[&str]) -> Command {
+        self.judge_image(&self.seeded, settings, options)
+    }
+
+    fn judge_image(&self, image: &str, settings: &str, options: &[&str]) -> Command {
         let config = Path::new(env!("CARGO_TARGET_TMPDIR")).join("container.toml");
         std::fs::write(&config, format!("[container]\n{settings}\n")).expect("a file");
         let mut command = Command::new(self.programs.join("conform"));
@@ -91,7 +95,7 @@ impl Site {
             command.env_remove(name);
         }
         command.env("CONFORM_API_KEY", &self.key);
-        command.arg("--config").arg(config).args(["--image", &self.seeded]);
+        command.arg("--config").arg(config).args(["--image", image]);
         command.args(["--profile", "functional", "--cases", "0"]).args(options);
         command
     }
@@ -118,12 +122,14 @@ impl Site {
     }
 
     fn a_sabotaged_image_violates_and_its_log_is_reported(&self) {
-        // A server that takes no body of more than eight bytes creates no animal.
-        let arguments = r#"args = ["serve", "--listen", "0.0.0.0:8080", "--max-body", "8"]"#;
-        let output = self.judge_with(arguments, &["--format", "json"]);
+        let settings = format!(
+            r#"args = ["serve", "--listen=0.0.0.0:8080", "--db=:memory:", "--key=pro={}", "--fault=create.success.created-is-200"]"#,
+            self.key
+        );
+        let output = self.judge_image(&self.laboratory, &settings, &["--format", "json"]).output().expect("the judge starts");
         assert_eq!(output.status.code(), Some(1), "{}", both_streams(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
-        assert_eq!(report["target"]["image"], self.seeded);
+        assert_eq!(report["target"]["image"], self.laboratory);
         let log = report["candidate_log"].as_str().expect("a log");
         assert!(log.contains("listening on http://0.0.0.0:8080/v1"), "{log}");
     }

@@ -227,7 +227,7 @@ mod tests {
 
     /// A laboratory on a clock that stands still, and its key.
     async fn lab(variation: Variation) -> (Arc<App>, Lab, ApiKey) {
-        let store = Store::open(&Location::Scratch, 16).expect("a store");
+        let store = Store::open(&Location::Scratch).expect("a store");
         let key_store = KeyStore::open_for(&store).expect("a second connection");
         let (_, key) = keys::issue(&key_store, "test", Plan::Free, NOON).expect("a key");
         let options = AppOptions {

@@ -9,7 +9,6 @@ use axum::body::Bytes;
 use crate::api::auth::KeyRing;
 use crate::api::body_cache::BodyCache;
 use crate::api::deprecation::DeprecationHeaders;
-use crate::api::docs::Docs;
 use crate::api::openapi;
 use crate::api::routes;
 use crate::domain::clock::Clock;
@@ -19,7 +18,7 @@ use crate::store::{Catalogue, Store, StoreError};
 /// The bounds on one request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLimits {
-    /// The longest body that is read, in bytes: 64 KiB by default.
+    /// The longest body that is read, in bytes: 64 KiB.
     pub max_body: usize,
     /// The longest time that a body may take to arrive, 10 s by default.
     pub request_timeout: Duration,
@@ -61,7 +60,6 @@ pub struct App {
     pub(crate) deprecation: DeprecationHeaders,
     pub(crate) bodies: BodyCache,
     pub(crate) openapi: Bytes,
-    pub(crate) docs: Docs,
     requests: AtomicU64,
 }
 
@@ -77,7 +75,6 @@ impl App {
             ban: options.ban,
             limits: options.limits,
             deprecation: DeprecationHeaders::new(&options.base_path),
-            docs: Docs::new(&options.base_path),
             openapi: openapi::render(&openapi::document(&options.base_path)).into(),
             base_path: options.base_path,
             bodies: BodyCache::default(),

@@ -56,11 +56,4 @@ mod tests {
     fn the_removal_as_text_and_as_a_number_is_the_same_date() {
         assert_eq!(http_date(REMOVAL), SUNSET_DATE);
     }
-
-    #[test]
-    fn the_operation_exists_until_the_last_second_of_the_fourth_of_december() {
-        let headers = DeprecationHeaders::new("/v1");
-        assert!(headers.check(REMOVAL - 1).is_ok());
-        assert_eq!(headers.check(REMOVAL).expect_err("gone").status, 410);
-    }
 }

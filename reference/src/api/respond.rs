@@ -23,18 +23,13 @@ pub struct WrittenJson(pub Bytes);
 
 impl IntoResponse for WrittenJson {
     fn into_response(self) -> Response {
-        json(Body::from(self.0))
+        let mut response = Response::new(Body::from(self.0));
+        let headers = response.headers_mut();
+        headers.reserve(HEADERS);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        protect(headers);
+        response
     }
-}
-
-/// A response with JSON in its body.
-pub(crate) fn json(body: Body) -> Response {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.reserve(HEADERS);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    protect(headers);
-    response
 }
 
 /// Keeps responses out of caches, since they depend on the key and on the moment, and browsers from guessing

@@ -8,7 +8,7 @@ use axum::routing::get;
 
 use crate::api::app::App;
 use crate::api::error::ApiError;
-use crate::api::routes::{DOCS, HEALTH, OPENAPI, ORDERS, PET, PETS, ROOT};
+use crate::api::routes::{HEALTH, OPENAPI, ORDERS, PET, PETS};
 use crate::api::{middleware, orders, pets, unauthenticated};
 
 /// Puts the whole server together.
@@ -26,16 +26,12 @@ fn layered(app: &Arc<App>, handlers: Router) -> Router {
 /// The handlers by route. Routes of the API have their full paths, because nesting would cost an allocation for each request.
 fn handlers(app: &Arc<App>) -> Router {
     let api = |path: &str| format!("{}{path}", app.base_path);
-    let router = Router::new();
-    // Where the API has no base path, all of it needs a key.
-    let router = if app.base_path.is_empty() { router } else { router.route(ROOT, get(unauthenticated::root)) };
-    router
+    Router::new()
         .route(&api(PETS), get(pets::list).post(pets::create))
         .route(&api(PET), get(pets::get))
         .route(&api(ORDERS), get(orders::list))
         .route(HEALTH, get(unauthenticated::health))
         .route(OPENAPI, get(unauthenticated::openapi))
-        .route(DOCS, get(unauthenticated::docs))
         .method_not_allowed_fallback(|| async { ApiError::method_not_allowed() })
         .fallback(|| async { ApiError::not_found("no such path") })
         .with_state(Arc::clone(app))

@@ -9,16 +9,11 @@ pub const ORDERS: &str = "/store/orders";
 
 /// The path of the health check.
 pub const HEALTH: &str = "/healthz";
-/// The path of the interface description as JSON.
+/// The path of the interface description.
 pub const OPENAPI: &str = "/openapi.json";
-/// The path of the interface description as a page.
-pub const DOCS: &str = "/docs";
-
-/// The path that leads to [`DOCS`], unless the API begins at it.
-pub const ROOT: &str = "/";
 
 /// The routes that need no key and lie outside the base path.
-const UNAUTHENTICATED: [&str; 3] = [HEALTH, OPENAPI, DOCS];
+const UNAUTHENTICATED: [&str; 2] = [HEALTH, OPENAPI];
 
 /// Returns true if a path belongs to the API, so that its requests need a key.
 #[must_use]
@@ -59,12 +54,13 @@ mod tests {
             ("/v1/pets/1", PET),
             ("/v1/pets/asdk_secret", PET),
             ("/v1/store/orders", ORDERS),
-            ("/docs", DOCS),
+            ("/openapi.json", OPENAPI),
             ("/v1/pets/", "unknown"),
             ("/v1/pets/1/2", "unknown"),
-            ("/v1/docs", "unknown"),
+            ("/v1/openapi.json", "unknown"),
             ("/v1", "unknown"),
             ("/pets", "unknown"),
+            ("/v1x/pets", "unknown"),
             ("", "unknown"),
         ] {
             assert_eq!(name("/v1", path), expected, "{path}");

@@ -98,33 +98,18 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=31_536_000), help_heading = "Rate limits")]
     pub ban_seconds: u64,
 
-    /// The longest request body, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 64 * 1024, help_heading = "Bounds")]
-    pub max_body: usize,
-
     /// Connections served at a time; more wait
     #[arg(long, value_name = "COUNT", default_value = "4096", value_parser = count, help_heading = "Bounds")]
     pub max_connections: usize,
 
-    /// Connections that one address may have at a time (of IPv6, one /64 network); raise it behind a proxy
-    #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = count, help_heading = "Bounds")]
-    pub max_connections_per_address: usize,
-
-    /// Animals that may wait to be stored; more are answered with 503
-    #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = count, help_heading = "Bounds")]
-    pub write_queue: usize,
-
-    /// How long a TLS handshake or the next request's head may take; a connection may be idle for as long
+    /// How long a TLS handshake or the next request's head may take, and a client may read nothing of a response; a connection may
+    /// be idle for as long
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
     pub header_timeout: Duration,
 
     /// How long a request's body may take to arrive
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
     pub request_timeout: Duration,
-
-    /// How long a client may read nothing of a response
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Bounds")]
-    pub send_timeout: Duration,
 
     /// How long requests in flight may take to finish after SIGTERM or Ctrl-C
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
@@ -320,10 +305,9 @@ mod tests {
             crate::domain::rate_limit::BanPolicy::default(),
         );
         assert_eq!((args.ban_after, args.ban_seconds), (ban.after, ban.seconds));
-        assert_eq!((args.max_body, args.request_timeout), (limits.max_body, limits.request_timeout));
+        assert_eq!(args.request_timeout, limits.request_timeout);
         assert_eq!((args.max_connections, args.header_timeout), (serve.max_connections, serve.header_timeout));
-        assert_eq!(args.max_connections_per_address, serve.max_connections_per_address);
-        assert_eq!((args.send_timeout, args.grace), (serve.send_timeout, serve.grace));
+        assert_eq!(args.grace, serve.grace);
     }
 
     #[test]

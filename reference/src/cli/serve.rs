@@ -17,7 +17,7 @@ use crate::domain::clock::Clock;
 use crate::domain::plan::Plan;
 use crate::domain::rate_limit::BanPolicy;
 use crate::serve::address::Address;
-use crate::serve::{LAST_SAVE, ServeOptions, Server, places, tls};
+use crate::serve::{LAST_SAVE, ServeOptions, Server, open_files, tls};
 use crate::store::{KeyStore, Location, Store};
 
 /// Serves until the process is asked to stop, with an extension. `program` is the name of the calling program, for messages.
@@ -26,7 +26,7 @@ use crate::store::{KeyStore, Location, Store};
 ///
 /// [`Failure`] when the server could not be started, or ended by itself.
 pub fn serve(program: &'static str, args: &ServeArgs, extension: impl Extension) -> Result<(), Failure> {
-    let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
+    logging::start(args.log, args.log_format);
     // Signals are received from the start, so that an early one is not lost.
     let stopped = stopping::listen(program, args.grace + LAST_SAVE).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
@@ -45,15 +45,15 @@ async fn run(
         base_path: args.base_path.clone(),
         clock: Clock::from_start(args.now),
         ban: BanPolicy { after: args.ban_after, seconds: args.ban_seconds },
-        limits: RequestLimits { max_body: args.max_body, request_timeout: args.request_timeout },
+        limits: RequestLimits { request_timeout: args.request_timeout, ..RequestLimits::default() },
     };
     extension.set_up(&mut app_options);
     let location = Location::parse(&args.db);
-    let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
+    let store = Store::open(&location).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
     let app = Arc::new(App::new(store, app_options));
     let (tls, authority) = tls(args, &location, &app.store)?;
-    let options = ServeOptions { max_connections, ..options(args) };
+    let options = ServeOptions { max_connections, header_timeout: args.header_timeout, grace: args.grace };
     let server = Server::bind(&args.listen, Arc::clone(&app), tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
@@ -127,20 +127,10 @@ async fn run(
     Ok(())
 }
 
-fn options(args: &ServeArgs) -> ServeOptions {
-    ServeOptions {
-        max_connections: args.max_connections,
-        max_connections_per_address: args.max_connections_per_address,
-        header_timeout: args.header_timeout,
-        send_timeout: args.send_timeout,
-        grace: args.grace,
-    }
-}
-
 /// The number of connections that the limit of open files allows, up to the number that is wanted. Fewer connections are better than
 /// clients that are lost when the process has no file left for them.
 fn possible_connections(wanted: usize) -> Result<usize, Failure> {
-    let (possible, limit) = places::make_room(wanted);
+    let (possible, limit) = open_files::make_room(wanted);
     let limit = limit.map_or_else(|| "no".to_owned(), |limit| limit.to_string());
     if possible == 0 {
         return Err(Failure::CannotStart(format!(
@@ -243,14 +233,5 @@ mod tests {
         ] {
             assert_eq!(exposures(&serve_args(line)).len(), count, "{line}");
         }
-    }
-
-    #[test]
-    fn what_the_command_line_says_reaches_the_server() {
-        let line = "--max-connections 3 --max-connections-per-address 2 --header-timeout 4 --send-timeout 6 --grace 7";
-        let options = options(&serve_args(line));
-        assert_eq!((options.max_connections, options.max_connections_per_address), (3, 2));
-        let times = [options.header_timeout, options.send_timeout, options.grace];
-        assert_eq!(times.map(|time| time.as_secs()), [4, 6, 7]);
     }
 }

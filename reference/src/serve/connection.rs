@@ -1,9 +1,9 @@
 //! One connection, from the TLS handshake until its client closes.
 //!
 //! hyper speaks HTTP, and itself answers bytes that are no request. Its timer for the head of a request runs from the end of the response
-//! before, so it bounds idle connections too.
+//! before, so it bounds idle connections too. A client that reads nothing of a response holds its connection for no longer.
 
-use std::time::Duration;
+use std::pin::pin;
 
 use axum::body::Body;
 use axum::http::Request;
@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
@@ -19,14 +19,10 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::ServeOptions;
-use crate::api::docs::Encrypted;
 use crate::api::extension::Answers;
 
 /// The greatest length of the head of a request, and of its buffer, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
-
-/// The time for which the server reads and drops bytes of a connection that it has closed.
-const LINGER: Duration = Duration::from_secs(2);
 
 /// A connection to serve: the service that answers its requests, and its settings.
 pub(super) struct Connection<A> {
@@ -50,35 +46,25 @@ impl<A: Answers> Connection<A> {
 
     async fn speak_http(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(self.options.send_timeout));
-        let (answers, encrypted) = (self.answers, self.tls.is_some());
-        let service = service_fn(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            if encrypted {
-                request.extensions_mut().insert(Encrypted);
-            }
-            answers.clone().oneshot(request)
-        });
-        let mut connection = http1::Builder::new()
+        stream.set_write_timeout(Some(self.options.header_timeout));
+        let answers = self.answers;
+        let service = service_fn(move |request: Request<Incoming>| answers.clone().oneshot(request.map(Body::new)));
+        let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.options.header_timeout)
             .half_close(true)
             .max_buf_size(MAX_HEAD)
             .serve_connection(TokioIo::new(Box::pin(stream)), service);
+        let mut connection = pin!(connection);
         let served = tokio::select! {
             served = &mut connection => served,
             () = stops(&mut self.stopping) => {
-                Pin::new(&mut connection).graceful_shutdown();
-                (&mut connection).await
+                connection.as_mut().graceful_shutdown();
+                connection.await
             }
         };
-        if let Err(error) = &served {
+        if let Err(error) = served {
             tracing::debug!(%error, "a connection ended early");
-        }
-        let was_answered = served.is_ok() || served.is_err_and(|error| error.is_parse());
-        let is_stopping = *self.stopping.borrow();
-        if was_answered && !is_stopping {
-            let _ = timeout(LINGER, linger(connection.into_parts().io.into_inner())).await;
         }
     }
 }
@@ -86,13 +72,4 @@ impl<A: Answers> Connection<A> {
 /// Completes when the connection has to end.
 async fn stops(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stopping| *stopping).await;
-}
-
-/// Reads and drops the bytes that the client still sends. Closing a socket with unread bytes resets the connection, and a reset can
-/// destroy a response that the client has not read yet, such as an early refusal of a long body.
-async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {
-    stream.shutdown().await?;
-    let mut dropped = [0; 4096];
-    while stream.read(&mut dropped).await? > 0 {}
-    Ok(())
 }

@@ -17,9 +17,6 @@ use crate::store::{KeyStore, Location, OpenError, Store, StoreError};
 
 const BASE_PATH: &str = "/v1";
 
-/// The number of animals that may wait to be stored.
-const WRITE_QUEUE: usize = 1024;
-
 /// Options of an embedded server.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
@@ -93,7 +90,7 @@ impl Embedded {
         };
         extension.set_up(&mut app_options);
         let clock = app_options.clock.clone();
-        let store = Store::open(&Location::Scratch, WRITE_QUEUE)?;
+        let store = Store::open(&Location::Scratch)?;
         let issued = KeyStore::open_for(&store)?;
         let (_, key) = keys::issue(&issued, "embedded", options.plan, clock.now())?;
         let (_, second_key) = keys::issue(&issued, "embedded, second", options.plan, clock.now())?;

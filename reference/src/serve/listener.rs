@@ -1,7 +1,6 @@
 //! The sockets that connections are accepted from.
 
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -87,16 +86,16 @@ impl Listener {
         }
     }
 
-    /// Waits for a connection. A client of a Unix socket has no address.
-    pub(super) async fn accept(&self) -> io::Result<(Box<dyn Stream>, Option<IpAddr>)> {
+    /// Waits for a connection.
+    pub(super) async fn accept(&self) -> io::Result<Box<dyn Stream>> {
         match self {
             Self::Tcp(listener) => {
-                let (stream, peer) = listener.accept().await?;
+                let (stream, _peer) = listener.accept().await?;
                 // The option of a connection that has ended already cannot be set.
                 let _ = stream.set_nodelay(true);
-                Ok((Box::new(stream), Some(peer.ip())))
+                Ok(Box::new(stream))
             }
-            Self::Unix { listener, .. } => Ok((Box::new(listener.accept().await?.0), None)),
+            Self::Unix { listener, .. } => Ok(Box::new(listener.accept().await?.0)),
         }
     }
 }

@@ -4,14 +4,14 @@ pub mod address;
 mod connection;
 pub(crate) mod embedded;
 mod listener;
-pub mod places;
+pub mod open_files;
 pub mod tls;
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
@@ -21,7 +21,6 @@ use crate::api::router;
 use crate::serve::address::Address;
 use connection::Connection;
 use listener::{Listener, Stream};
-use places::{Place, Places};
 
 /// The interval at which usage is stored in the database. A kill or a power cut loses the usage of one interval.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
@@ -34,26 +33,16 @@ pub const LAST_SAVE: Duration = Duration::from_secs(3);
 pub struct ServeOptions {
     /// The number of connections that are served at a time, 4096 by default. Further ones wait to be accepted.
     pub max_connections: usize,
-    /// The number of connections that one address may have (one /64 network of IPv6), 1024 by default. Further ones are closed.
-    pub max_connections_per_address: usize,
-    /// The longest time for a TLS handshake, and for the head of a request from the beginning of the connection or the end of the
-    /// response before: 10 s by default.
+    /// The longest time for a TLS handshake, for the head of a request from the beginning of the connection or the end of the response
+    /// before, and for which a client may read nothing of a response: 10 s by default.
     pub header_timeout: Duration,
-    /// The longest time for which a client may read nothing of a response, 30 s by default.
-    pub send_timeout: Duration,
     /// The longest time that requests in flight may take to finish when the server stops, 10 s by default.
     pub grace: Duration,
 }
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self {
-            max_connections: 4096,
-            max_connections_per_address: 1024,
-            header_timeout: Duration::from_secs(10),
-            send_timeout: Duration::from_secs(30),
-            grace: Duration::from_secs(10),
-        }
+        Self { max_connections: 4096, header_timeout: Duration::from_secs(10), grace: Duration::from_secs(10) }
     }
 }
 
@@ -93,7 +82,8 @@ impl Server {
         let (end_saving, ended) = oneshot::channel();
         let saving = tokio::spawn(save_usage(Arc::clone(&app), ended));
         let (stopping, _) = watch::channel(false);
-        let (entrance, places, mut connections) = (router::router(&app), Places::new(&options), JoinSet::new());
+        let (entrance, mut connections) = (router::router(&app), JoinSet::new());
+        let places = Arc::new(Semaphore::new(options.max_connections));
 
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -138,11 +128,15 @@ impl Server {
     }
 }
 
-/// The next connection, with its place. `None` if it has ended already, or if its address has too many and it was closed.
-async fn accept(listener: &Listener, places: &Places) -> io::Result<Option<(Box<dyn Stream>, Place)>> {
-    let Some(permit) = places.free().await else { return Ok(None) };
+/// A connection, and its place among those that are served.
+type Placed = (Box<dyn Stream>, OwnedSemaphorePermit);
+
+/// Waits for a free place, then for the next connection. `None` if the connection has ended already.
+async fn accept(listener: &Listener, places: &Arc<Semaphore>) -> io::Result<Option<Placed>> {
+    // The semaphore is never closed.
+    let Ok(place) = Arc::clone(places).acquire_owned().await else { return Ok(None) };
     match listener.accept().await {
-        Ok((stream, peer)) => Ok(places.take(permit, peer).map(|place| (stream, place))),
+        Ok(stream) => Ok(Some((stream, place))),
         Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) => Ok(None),
         Err(error) => Err(error),
     }
@@ -190,7 +184,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_keys_have_used_is_written_down_at_last_when_there_is_room_again() {
-        let store = Store::open(&Location::Scratch, 1).expect("a store");
+        let store = Store::open(&Location::Scratch).expect("a store");
         let key_store = KeyStore::open_for(&store).expect("a second connection");
         let (_, key) = crate::api::keys::issue(&key_store, "test", Plan::Free, 0).expect("a key");
         let options = AppOptions {
@@ -206,17 +200,13 @@ mod tests {
         let answer = router::router(&app).oneshot(request).await.expect("an answer");
         assert_eq!(answer.status(), 200);
 
-        // While another process has the database, one creation is being written and one waits: the queue is full.
+        // While another process has the database, the writer waits with a batch, and the queue gets full.
         key_store.lock();
         let pet = || crate::domain::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
-        let mut queued = 0;
-        loop {
-            match tokio::time::timeout(Duration::ZERO, app.store.create(pet())).await {
-                Err(_still_waits) => queued += 1,
-                // Where one has room, a second one is queued only when the first is being written.
-                Ok(Err(StoreError::QueueFull)) if queued > 1 => break,
-                Ok(_) => {}
-            }
+        let mut refused_in_a_row = 0;
+        while refused_in_a_row < 100 {
+            let created = tokio::time::timeout(Duration::ZERO, app.store.create(pet())).await;
+            refused_in_a_row = if matches!(created, Ok(Err(StoreError::QueueFull))) { refused_in_a_row + 1 } else { 0 };
         }
         // The first attempt finds no room; then there is some again.
         tokio::join!(save_usage_at_last(&app), async { key_store.unlock() });

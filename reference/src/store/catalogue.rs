@@ -64,7 +64,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_catalogue_that_was_read_comes_back_with_its_identifiers_and_the_next_one() {
-        let store = Store::open(&Location::Scratch, 4).expect("a store");
+        let store = Store::open(&Location::Scratch).expect("a store");
         assert_eq!(store.catalogue().expect("read"), Catalogue::default());
         for name in ["a", "b"] {
             store.create(pet(name, Some(PetStatus::Sold))).await.expect("stored");

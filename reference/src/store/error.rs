@@ -146,39 +146,9 @@ impl From<&rusqlite::Error> for StoreError {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use rusqlite::ffi;
 
     use super::*;
-
-    #[test]
-    fn every_sqlite_error_becomes_a_message_with_what_to_do_next() {
-        for (code, expected) in [
-            (ffi::SQLITE_BUSY, "is locked by another process"),
-            (ffi::SQLITE_LOCKED, "is locked by another process"),
-            (ffi::SQLITE_NOTADB, "is not an animal store database"),
-            (ffi::SQLITE_CORRUPT, "is damaged"),
-            (ffi::SQLITE_READONLY, "is read-only"),
-            (ffi::SQLITE_CANTOPEN, "cannot open or create"),
-            (ffi::SQLITE_PERM, "cannot open or create"),
-            (ffi::SQLITE_FULL, "free some space"),
-            (ffi::SQLITE_IOERR, "cannot use"),
-        ] {
-            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-            let message = OpenError::from_sqlite(Path::new("animals.sqlite"), &error).to_string();
-            assert!(message.contains(expected) && message.contains("animals.sqlite"), "{code}: {message}");
-        }
-    }
-
-    #[test]
-    fn temporary_conditions_are_distinguished_from_damage() {
-        let read = |code| StoreError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
-        assert!(matches!(read(ffi::SQLITE_BUSY), StoreError::Busy(_)));
-        assert!(matches!(read(ffi::SQLITE_LOCKED), StoreError::Busy(_)));
-        assert!(matches!(read(ffi::SQLITE_FULL), StoreError::Full(_)));
-        assert!(matches!(read(ffi::SQLITE_CORRUPT), StoreError::Failed(_)));
-    }
 
     #[test]
     fn an_input_or_output_error_leaves_the_outcome_of_a_commit_unknown_and_of_nothing_else() {

@@ -9,23 +9,23 @@ mod files;
 mod keys;
 mod read;
 mod schema;
-mod scratch;
 mod write;
 
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub use catalogue::Catalogue;
 pub use error::{OpenError, StoreError};
 pub use keys::{KeyStore, NewKey, StoredKey};
 pub use read::AnimalRow;
+use tempfile::TempDir;
 
 use crate::domain::plan::Limits;
 use crate::domain::rate_limit::Usage;
 use crate::domain::wire::{NewPet, PetStatus};
 use read::Readers;
 use schema::{Durability, SERVER_PATIENCE};
-use scratch::ScratchFolder;
 use write::{Work, Writer};
 
 /// The place of a database: a file or a temporary folder.
@@ -56,22 +56,24 @@ pub struct Store {
     writer: Writer,
     readers: Readers,
     _lock: File,
-    scratch: Option<ScratchFolder>,
+    scratch: Option<TempDir>,
 }
 
 impl Store {
-    /// Opens a database to serve it, and creates it if it is missing; at most `queue` writes wait at a time.
+    /// Opens a database to serve it, and creates it if it is missing.
     ///
     /// # Errors
     ///
     /// [`OpenError`], with a message that names a remedy; among others when another server has the file.
-    pub fn open(location: &Location, queue: usize) -> Result<Self, OpenError> {
+    pub fn open(location: &Location) -> Result<Self, OpenError> {
         let (path, durability, scratch) = match location {
             Location::File(path) => (path.clone(), Durability::Full, None),
             Location::Scratch => {
                 let other =
                     |error: std::io::Error| OpenError::Other { path: std::env::temp_dir(), detail: error.to_string() };
-                let folder = ScratchFolder::create().map_err(other)?;
+                let owner_only = Permissions::from_mode(0o700);
+                let folder = tempfile::Builder::new().prefix("animal-store-").permissions(owner_only).tempdir();
+                let folder = folder.map_err(other)?;
                 (folder.path().join("animals.sqlite"), Durability::None, Some(folder))
             }
         };
@@ -82,15 +84,15 @@ impl Store {
         let conn = schema::open(&path, durability, SERVER_PATIENCE)?;
         schema::check_pages(&conn, &path)?;
         let readers = Readers::open(&path).map_err(|error| OpenError::from_sqlite(&path, &error))?;
-        let writer = Writer::start(conn, queue)
-            .map_err(|error| OpenError::Other { path: path.clone(), detail: error.to_string() })?;
+        let writer =
+            Writer::start(conn).map_err(|error| OpenError::Other { path: path.clone(), detail: error.to_string() })?;
         Ok(Self { writer, readers, _lock: lock, scratch })
     }
 
     /// The private folder of a temporary database, which is removed with the store.
     #[must_use]
     pub fn scratch_folder(&self) -> Option<&Path> {
-        self.scratch.as_ref().map(ScratchFolder::path)
+        self.scratch.as_ref().map(TempDir::path)
     }
 
     /// Hands the animal with `id` to `write`, if there is one.
@@ -227,7 +229,7 @@ mod tests {
 
     #[tokio::test]
     async fn when_writing_has_stopped_reads_still_work() {
-        let store = Store::open(&Location::Scratch, 4).expect("a store");
+        let store = Store::open(&Location::Scratch).expect("a store");
         let pet = || NewPet { name: "Rex".to_owned(), category_id: 1, status: None };
         let id = store.create(pet()).await.expect("stored");
         store.stop_writing();

@@ -127,15 +127,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_animal_is_written_without_a_status_it_does_not_have() {
-        let mut pet = AnimalRow { id: 1, name: "\"\n🐱", category_id: i64::MIN, status: None };
-        let json = |pet| serde_json::to_string(&pet).expect("JSON");
-        assert_eq!(json(pet), r#"{"id":1,"name":"\"\n🐱","categoryId":-9223372036854775808}"#);
-        pet.status = Some(PetStatus::Pending);
-        assert!(json(pet).ends_with(r#","status":"pending"}"#));
-    }
-
-    #[test]
     fn a_filtered_list_is_answered_from_the_covering_index_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let conn = schema::open(&folder.path().join("plan.sqlite"), schema::Durability::None, schema::SERVER_PATIENCE)

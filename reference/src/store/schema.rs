@@ -201,30 +201,4 @@ mod tests {
             assert_eq!(found, synchronous, "{durability:?}");
         }
     }
-
-    #[test]
-    fn a_database_is_checked_from_end_to_end_unless_that_takes_long() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("animals.sqlite");
-        let conn = open(&path, Durability::None, SERVER_PATIENCE).expect("a database");
-        let damage = "INSERT INTO animals (name, category_id) VALUES ('Rex', 1);
-             PRAGMA writable_schema = ON;
-             UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'keys') WHERE name = 'animals_by_status';
-             PRAGMA writable_schema = RESET";
-        conn.execute_batch(damage).expect("damage");
-        // How large a file is does not depend on what is in it.
-        let sized = folder.path().join("sized");
-        let file = std::fs::File::create(&sized).expect("a file");
-        let check = |size: u64| {
-            file.set_len(size).expect("a size");
-            check_pages(&conn, &sized)
-        };
-        const MIB: u64 = 1024 * 1024;
-        for size in [0, 2 * MIB, 32 * MIB] {
-            assert!(matches!(check(size), Err(OpenError::Corrupt { .. })), "{size}");
-        }
-        for size in [32 * MIB + 1, 1024 * MIB] {
-            assert!(check(size).is_ok(), "{size}");
-        }
-    }
 }

@@ -18,6 +18,9 @@ use super::read::status_code;
 use crate::domain::rate_limit::Usage;
 use crate::domain::wire::NewPet;
 
+/// The number of jobs that may wait to be committed. A further one is refused with [`StoreError::QueueFull`].
+const QUEUE: usize = 1024;
+
 /// The greatest number of jobs that share a commit.
 const MAX_BATCH: usize = 512;
 
@@ -52,9 +55,9 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread on its own connection; at most `queue` jobs wait at a time.
-    pub(super) fn start(conn: Connection, queue: usize) -> std::io::Result<Self> {
-        let (sender, receiver) = sync_channel(queue.max(1));
+    /// Starts the thread on its own connection.
+    pub(super) fn start(conn: Connection) -> std::io::Result<Self> {
+        let (sender, receiver) = sync_channel(QUEUE);
         let (living, alive) = watch::channel(());
         let failure = Arc::<Mutex<Option<StoreError>>>::default();
         let noted = Arc::clone(&failure);

@@ -112,14 +112,13 @@ fn head_answers_like_get_without_the_body() {
 }
 
 #[test]
-fn health_description_and_documentation_need_no_key() {
+fn health_and_description_need_no_key() {
     let folder = Folder::new();
     let server = folder.serve(&["--base-path", "/animals/v1"]);
     assert_eq!(server.ask("GET", "/healthz", "").status, 200);
     let description = server.ask("GET", "/openapi.json", "").json();
     assert_eq!(description["info"]["version"], "1.0.0");
     assert_eq!(description["servers"][0]["url"], "/animals/v1");
-    assert_eq!(server.ask("GET", "/docs", "").header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(server.ask("GET", "/v1/pets", "").status, 404);
     assert_eq!(server.ask("GET", "/animals/v1/pets", "").status, 401);
     let health = crate::support::program(&["health", "--address", &server.address.to_string()]);

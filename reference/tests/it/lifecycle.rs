@@ -1,7 +1,6 @@
 //! Starting, stopping, and temporary databases.
 
 use std::io::Write;
-use std::time::Duration;
 
 use crate::support::{Answer, Folder, Server, Stream, connect, eventually, head};
 
@@ -93,16 +92,6 @@ fn a_second_signal_ends_the_server_at_once() {
 
 #[test]
 fn storage_that_does_not_finish_does_not_keep_the_server_from_stopping() {
-    stop_while_the_database_is_held(Duration::ZERO);
-}
-
-#[test]
-fn what_a_save_under_way_could_not_write_down_is_left_to_the_last_one() {
-    // Nothing shows that a save has begun; they begin twice a second, and this one ends two seconds later.
-    stop_while_the_database_is_held(Duration::from_millis(800));
-}
-
-fn stop_while_the_database_is_held(pause: Duration) {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
     let server = folder.serve(&["--grace", "0.2"]);
@@ -111,7 +100,6 @@ fn stop_while_the_database_is_held(pause: Duration) {
     let holder = rusqlite::Connection::open(folder.db()).expect("a connection");
     eventually("the database is free", || holder.execute_batch("BEGIN IMMEDIATE").ok());
     assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
-    std::thread::sleep(pause);
     server.signal("TERM");
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(4), "{log}");

@@ -1,9 +1,6 @@
 //! What is logged, and what never is.
 
-use std::io::{Read, Write};
-use std::process::Stdio;
-
-use crate::support::{Folder, Server, ask, connect, head};
+use crate::support::{Folder, Server, ask};
 
 #[test]
 fn a_key_is_never_logged_wherever_a_client_puts_it() {
@@ -51,22 +48,5 @@ fn a_log_that_cannot_be_written_ends_nothing() {
     server.post(&key, r#"{"name":"x","categoryId":1}"#).assert_error(503);
     other.execute_batch("ROLLBACK").expect("released");
     assert_eq!(server.post(&key, r#"{"name":"x","categoryId":1}"#).status, 201);
-    server.stop();
-}
-
-#[test]
-fn a_log_that_nobody_reads_holds_nothing_up() {
-    let folder = Folder::new();
-    let server = Server::spawn_logging_to(folder.command(&["--log", "debug"]), Stdio::piped());
-    let last = head("GET", "/healthz", "", None);
-    let requests = last.replace("Connection: close\r\n", "").repeat(99) + &last;
-    // More lines than a pipe and the queue hold.
-    for _ in 0..100 {
-        let mut stream = connect(&server.address);
-        stream.write_all(requests.as_bytes()).expect("sent");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("responses");
-        assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 100);
-    }
     server.stop();
 }

@@ -1,10 +1,8 @@
 //! The server as its users meet it: over sockets, as a process, on a file.
 
 mod auth;
-mod browser;
 mod contract;
 mod crowd;
-mod deprecation;
 mod durability;
 mod embedded;
 mod faults;

@@ -88,7 +88,7 @@ fn a_body_in_chunks_is_read_and_bounded_like_any_other() {
 fn a_client_that_takes_nothing_of_a_long_response_is_cut_off() {
     let folder = Folder::new();
     let key = folder.issue(&["enterprise"]);
-    let server = folder.serve_tcp(&["--send-timeout", "0.2", "--max-connections", "1"]);
+    let server = folder.serve_tcp(&["--header-timeout", "1", "--max-connections", "1"]);
     add_long(&server, &key);
     let mut stream = connect(&server.address);
     // More than the sockets of both sides hold.

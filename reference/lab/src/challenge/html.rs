@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use super::report::Report;
 use crate::printable::Printable;
-use animal_store_reference::docs::{escape, head};
 
 /// Scripts and resources that found a way into the text are neither run nor loaded.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
@@ -12,7 +11,10 @@ const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"def
 
 /// The report as an HTML page, for people.
 pub(super) fn page(report: &Report) -> String {
-    let mut out = head("What a test suite notices", POLICY);
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>What a test suite notices</title>\n{POLICY}</head>\n"
+    );
     out.push_str("<body>\n<main>\n<h1>What a test suite notices</h1>\n");
     summary(&mut out, report);
     requirements(&mut out, report);
@@ -20,6 +22,11 @@ pub(super) fn page(report: &Report) -> String {
     refused(&mut out, report);
     out.push_str("</main>\n<footer>This page needs no network and no script.</footer>\n</body>\n</html>\n");
     out
+}
+
+/// A text as HTML shows it, in elements and in attributes.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn summary(out: &mut String, report: &Report) {

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_key_is_adopted_once_and_neither_for_another_plan_nor_after_it_was_revoked() {
-        let store = Store::open(&Location::Scratch, 4).expect("a store");
+        let store = Store::open(&Location::Scratch).expect("a store");
         let keys = KeyStore::open_for(&store).expect("a second connection");
         let number = adopt(&keys, &given(Plan::Free, "a"), 1).expect("adopted");
         assert_eq!(adopt(&keys, &given(Plan::Free, "a"), 2).ok(), Some(number));

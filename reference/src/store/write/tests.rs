@@ -16,7 +16,7 @@ fn database() -> (Connection, tempfile::TempDir) {
 
 fn writer() -> (Writer, tempfile::TempDir) {
     let (conn, folder) = database();
-    (Writer::start(conn, MAX_BATCH).expect("a thread"), folder)
+    (Writer::start(conn).expect("a thread"), folder)
 }
 
 #[test]
