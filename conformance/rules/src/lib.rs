@@ -55,6 +55,8 @@ pub mod limits;
 #[doc(hidden)]
 pub mod observers;
 #[doc(hidden)]
+pub mod printable;
+#[doc(hidden)]
 pub mod request;
 #[doc(hidden)]
 pub mod rules;
