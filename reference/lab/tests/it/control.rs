@@ -478,26 +478,6 @@ fn pages_in_browsers_do_not_control_the_server() {
     }
 }
 
-#[test]
-fn every_operation_of_the_description_is_there_and_every_other_is_refused() {
-    let mock = controlled(&[]);
-    let description = mock.done("GET", "/openapi.json", "");
-    let mut operations = 0;
-    for (path, item) in description["paths"].as_object().expect("paths") {
-        for method in ["get", "put", "post", "delete", "patch"] {
-            let status = mock.ask(&method.to_uppercase(), &path.replace("{name}", "x"), "").status;
-            if let Some(operation) = item.get(method) {
-                operations += 1;
-                let described = operation["responses"].get(status.to_string()).is_some();
-                assert!(described && status != 405, "{method} {path}: {status}");
-            } else {
-                assert_eq!(status, 405, "{method} {path}");
-            }
-        }
-    }
-    assert_eq!((operations, mock.ask("GET", "/", "").status), (23, 404));
-}
-
 /// What a server answers to the same requests, byte for byte.
 fn answers(mock: &Controlled) -> Vec<String> {
     let ask = |method: &str, path: &str, key: &str, body: &str| {
