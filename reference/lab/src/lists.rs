@@ -8,8 +8,8 @@ use crate::choices::{Choice, Maker, choices};
 use crate::config::{ListArgs, ListFormat};
 use crate::faults::{Fault, faults};
 use crate::pattern::contains;
-use crate::printable::print;
-use animal_store_reference::cli::Failure;
+use animal_store_reference::cli::{Failure, print};
+use animal_store_rules::printable::printable;
 
 pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
     let choices = filtered(choices(), args.filter.as_deref(), Choice::name)?;
@@ -17,7 +17,7 @@ pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
         ListFormat::Text => choices_text(&choices),
         ListFormat::Json => lines(choices.iter().map(choice_json).collect()),
     };
-    print(&text.into())
+    print(&printable(&text))
 }
 
 pub(crate) fn list_faults(args: &ListArgs) -> Result<(), Failure> {
@@ -26,7 +26,7 @@ pub(crate) fn list_faults(args: &ListArgs) -> Result<(), Failure> {
         ListFormat::Text => faults_text(&faults),
         ListFormat::Json => lines(faults.iter().map(fault_json).collect()),
     };
-    print(&text.into())
+    print(&printable(&text))
 }
 
 /// The entries whose names contain a text.

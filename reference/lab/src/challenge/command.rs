@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::printable::Printable;
-use crate::secrets::Redactor;
+use animal_store_rules::printable::Printable;
+use animal_store_rules::secrets::Redactor;
 
 /// The number of bytes at the end of an output that are kept.
 const TAIL: usize = 16 * 1024;
@@ -84,7 +84,9 @@ impl Suite {
             Ok(Err(error)) => return Err(format!("cannot wait for {}: {error}", program.display())),
         };
         let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let output = Redactor::new([(key, KEY)]).bytes(&tail);
+        let mut redactor = Redactor::default();
+        redactor.hide(key, KEY);
+        let output = redactor.redact_bytes(&tail);
         Ok((ended, end_of(&String::from_utf8_lossy(&output)).into()))
     }
 }

@@ -18,9 +18,8 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 
 use crate::config::ChallengeArgs;
-use crate::printable::print;
 use animal_store_reference::Plan;
-use animal_store_reference::cli::Failure;
+use animal_store_reference::cli::{Failure, print};
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions};
 use command::{Ended, Suite};
@@ -41,7 +40,7 @@ pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
         }
     };
     files.iter_mut().try_for_each(|file| file.write(&report))?;
-    print(&report.text())?;
+    print(report.text().as_str())?;
     match report.shortcoming() {
         _ if report.interrupted => Err(Failure::Unfinished("interrupted: the report has what was known".to_owned())),
         Some(shortcoming) => Err(Failure::Failed(shortcoming)),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::subject::{Kind, Subject};
-use crate::printable::Printable;
 use animal_store_reference::Plan;
+use animal_store_rules::printable::Printable;
 
 /// The version of the JSON report.
 const SCHEMA: u32 = 1;

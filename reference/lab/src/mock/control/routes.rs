@@ -21,10 +21,10 @@ use super::answers::Wanted;
 use super::{Control, ControlError, MOST_SNAPSHOTS};
 use crate::Rate;
 use crate::mock::record::Filter;
-use crate::printable::{self, Printable};
 use animal_store_reference::clock::TimeSource;
 use animal_store_reference::error::ApiError;
 use animal_store_reference::respond::WrittenJson;
+use animal_store_rules::printable::{Printable, printable};
 
 /// The maximum time by which a clock can be moved at once, in seconds: a thousand years.
 const FARTHEST: i64 = 31_556_952_000;
@@ -79,12 +79,12 @@ fn refusal(status: StatusCode, code: &'static str, message: impl Into<std::borro
 }
 
 fn done(value: &Value) -> Response {
-    WrittenJson(printable::json(&value.to_string()).into()).into_response()
+    WrittenJson(Printable::json(&value.to_string()).to_string().into()).into_response()
 }
 
 /// Refuses a body. The message may repeat text of the body, but no key.
 fn invalid(control: &Control, message: &str) -> ApiError {
-    ApiError::invalid_body(Printable::from(control.recording.without_keys(message)).to_string())
+    ApiError::invalid_body(printable(&control.recording.without_keys(message)))
 }
 
 /// Reads a body of any media type, because `curl -d` labels JSON as a form.
