@@ -12,8 +12,6 @@ use bytes::Bytes;
 
 use http::{HeaderValue, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use jiff::Timestamp;
-use serde_json::json;
 use tower::ServiceExt;
 
 use super::pass::Pass;
@@ -49,25 +47,14 @@ impl Running {
         variation: Variation,
         pass: Option<Arc<Pass>>,
     ) -> Result<Running, StoreError> {
-        let state = ServerState::new(Arc::clone(&app), &variation.setting);
-        let mut pets = Vec::new();
-        app.store.newest(None, u32::MAX, |row| {
-            let mut pet = json!({"id": row.id, "name": row.name, "categoryId": row.category_id});
-            if let Some(status) = row.status {
-                pet["status"] = status.name().into();
-            }
-            pets.push((pet, Timestamp::UNIX_EPOCH));
-        })?;
-        pets.reverse();
-        for number in pets.len() + 1..=variation.setting.stock {
-            let status = PetStatus::Available;
+        let stock = variation.setting.stock;
+        let mut animals = 0;
+        app.store.newest(None, u32::try_from(stock).unwrap_or(u32::MAX), |_| animals += 1)?;
+        for number in animals + 1..=stock {
             let name = format!("Stock {number}");
-            let mut pet = json!({"name": name, "categoryId": 1, "status": status.name()});
-            let id = app.store.create(NewPet { name, category_id: 1, status: Some(status) }).await?;
-            pet["id"] = id.into();
-            pets.push((pet, Timestamp::UNIX_EPOCH));
+            app.store.create(NewPet { name, category_id: 1, status: Some(PetStatus::Available) }).await?;
         }
-        state.memory().pets = pets;
+        let state = ServerState::new(Arc::clone(&app), &variation.setting)?;
         Ok(Running { app, variation, pass, state, requests: AtomicU64::new(0) })
     }
 
@@ -183,9 +170,9 @@ impl Running {
         (response.headers, response.body, response.delivery) = (parts.headers, body.to_vec(), delivery);
         if request.is_create()
             && response.status == 201
-            && let Some(pet) = response.json()
+            && let Some(id) = response.json().and_then(|pet| pet["id"].as_i64())
         {
-            self.state.memory().pets.push((pet, self.state.timestamp()));
+            self.state.note_created(id);
         }
         response
     }
@@ -202,6 +189,7 @@ pub(super) async fn passed_on(entrance: Router, request: HttpRequest) -> HttpRes
 mod tests {
     use std::time::Duration;
 
+    use jiff::Timestamp;
     use tokio::task::JoinSet;
 
     use super::*;
@@ -352,10 +340,11 @@ mod tests {
     async fn a_stock_is_filled_up_and_not_doubled() {
         let mut variation = Variation::default();
         variation.setting.stock = 3;
+        let animals = |lab: &Lab| lab.running().state.newest().len();
         let (app, first, _) = lab(variation.clone()).await;
+        assert_eq!(animals(&first), 3);
         variation.setting.stock = 5;
         let second = Lab::start(app, variation).await.expect("a laboratory");
-        let animals = |lab: &Lab| lab.running().state.newest().len();
-        assert_eq!((animals(&first), animals(&second)), (3, 5));
+        assert_eq!(animals(&second), 5);
     }
 }
