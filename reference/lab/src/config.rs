@@ -127,16 +127,3 @@ pub struct ChallengeArgs {
 fn report(text: &str) -> Result<PathBuf, &'static str> {
     text.strip_prefix("json=").filter(|path| !path.is_empty()).map(PathBuf::from).ok_or("it must be json=FILE")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_has_a_format_and_a_file() {
-        assert_eq!(report("json=a=b.json"), Ok("a=b.json".into()));
-        for wrong in ["json", "html=x", "json="] {
-            assert!(report(wrong).is_err(), "{wrong}");
-        }
-    }
-}

@@ -88,22 +88,3 @@ fn fault_json(fault: &Fault) -> Value {
 fn lines(values: Vec<Value>) -> String {
     format!("{:#}\n", Value::Array(values))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_name_everything_there_is_in_both_forms() {
-        let (choices, faults) = (choices(), faults());
-        let (choices_text, faults_text) = (choices_text(&choices), faults_text(&faults));
-        for choice in &choices {
-            assert!(choices_text.contains(&format!(" {}\n    {}\n", choice.name(), choice.does)));
-            assert!(choice.name().starts_with(choice_json(choice)["requirement"].as_str().expect("text")));
-        }
-        for fault in &faults {
-            assert!(faults_text.contains(&format!("\n{}\n    {}\n", fault.name, fault.does)));
-            assert!(fault.name.starts_with(fault_json(fault)["requirement"].as_str().expect("text")));
-        }
-    }
-}

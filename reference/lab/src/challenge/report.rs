@@ -391,13 +391,6 @@ mod tests {
     }
 
     #[test]
-    fn the_text_has_no_table_before_a_fault_was_tried() {
-        let report = Report::new("true".into(), None, Plan::Free, &trial(Subject::plain(), Verdict::Accepted));
-        assert!(!report.text().as_str().contains("requirement"), "{}", report.text());
-        assert!(sample().text().as_str().contains("requirement"));
-    }
-
-    #[test]
     fn the_shortcoming_counts_both_kinds_and_a_perfect_suite_has_none() {
         let mut report = sample();
         let shortcoming = report.shortcoming();

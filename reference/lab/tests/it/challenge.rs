@@ -189,21 +189,6 @@ fn an_earlier_report_stays_where_a_challenge_cannot_start() {
 }
 
 #[test]
-fn more_lawful_servers_than_anybody_waits_for_are_a_usage_error() {
-    let output = crate::support::program(&["challenge", "--lawful", "1001", "--", "true"]);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-}
-
-#[test]
-fn a_pattern_without_a_fault_and_a_command_that_is_missing_are_usage_errors() {
-    let (code, _, stderr) = run(&["--fault", "lsit"], "suite_of_page_sizes");
-    assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("no fault matches `lsit`"), "{stderr}");
-    let output = crate::support::program(&["challenge"]);
-    assert_eq!(output.status.code(), Some(2));
-}
-
-#[test]
 fn an_interrupted_challenge_shows_what_is_known() {
     let folder = Folder::new();
     let json = folder.path().join("a.json");

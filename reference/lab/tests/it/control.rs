@@ -1,7 +1,6 @@
 //! The listener by which a test controls the server.
 
 use std::io::{Read, Write};
-use std::time::{Duration, Instant};
 
 use animal_store_reference::address::Address;
 use animal_store_rules::trace::knowledge::Extent;
@@ -10,7 +9,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Folder, Server, connect, head};
+use crate::support::{Answer, Folder, Server, connect, eventually, head};
 
 const KEY: &str = "test-key-of-a-mock";
 
@@ -139,13 +138,9 @@ fn the_clock_of_the_server_stands_moves_and_runs() {
     assert_eq!((dates(), dates()), (Some("Thu, 05 Dec 2030 00:00:00 GMT".to_owned()), dates()));
     assert_eq!(mock.done("POST", "/clock/run", "")["frozen"], false);
     for (path, body) in [
-        ("/clock/set", "{}"),
         ("/clock/set", r#"{"to":"soon"}"#),
         ("/clock/set", r#"{"to":"1969-12-31T23:59:59Z"}"#),
-        ("/clock/set", r#"{"to":"2030-01-01T00:00:00Z","frozen":true}"#),
-        ("/clock/advance", r#"{"seconds":-1}"#),
         ("/clock/advance", r#"{"seconds":999999999999999}"#),
-        ("/clock/advance", ""),
     ] {
         let refused = mock.ask("POST", path, body);
         assert_eq!((refused.status, &refused.json()["status"]), (400, &400.into()), "{path} {body}");
@@ -292,18 +287,21 @@ fn a_plain_server_gets_a_fault_that_knows_the_keys_of_the_start_and_loses_it_aga
 #[test]
 fn delays_are_set_at_run_time_and_a_reset_returns_to_those_of_the_start() {
     let mock = controlled(&[]);
-    let took = || {
-        let begun = Instant::now();
-        mock.list();
-        begun.elapsed()
-    };
-    assert_eq!(mock.done("PUT", "/delay", r#"{"delay":"300..400"}"#), json!({"delay": "300..400"}));
-    assert!(took() >= Duration::from_millis(300));
+    let hour = || mock.done("PUT", "/delay", r#"{"delay":"3600000"}"#);
+    assert_eq!(hour(), json!({"delay": "3600000"}));
+    let mut held = connect(&mock.server.address);
+    let body = br#"{"name":"Rex","categoryId":1}"#;
+    held.write_all(head("POST", "/v1/pets", KEY, Some(("application/json", body))).as_bytes()).expect("sent");
+    held.write_all(body).expect("sent");
+    eventually("the animal is stored", || (mock.done("PUT", "/snapshots/x", "")["animals"] == 1).then_some(()));
+    assert_eq!(mock.done("GET", "/log/counts", "")["exchanges"], 0, "the response is held back");
+    // Without an end of the delay, these lists would take an hour.
     assert_eq!(mock.done("DELETE", "/delay", ""), json!({"delay": null}));
-    assert!(took() < Duration::from_millis(300));
-    mock.done("PUT", "/delay", r#"{"delay":"300"}"#);
+    mock.list();
+    hour();
     mock.done("POST", "/reset", "");
     assert_eq!(mock.done("GET", "/delay", ""), json!({"delay": null}));
+    mock.list();
     assert_eq!(mock.ask("PUT", "/delay", r#"{"delay":"soon"}"#).status, 400);
 }
 
@@ -385,46 +383,6 @@ fn the_log_has_no_key_however_and_wherever_it_was_sent() {
         assert!(!whole.contains(&encoded[4..encoded.len() - 4]), "{encoded}: {whole}");
     }
     assert!(whole.contains("secret-of-somebody"), "nothing says that it is a credential: {whole}");
-}
-
-/// The next answer of a connection that is kept.
-fn next_answer(stream: &mut impl Read) -> String {
-    let mut answer = Vec::new();
-    let mut room = [0; 4096];
-    loop {
-        let read = stream.read(&mut room).expect("an answer");
-        assert!(read > 0, "the connection ended");
-        answer.extend_from_slice(&room[..read]);
-        let text = String::from_utf8_lossy(&answer);
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-        if length == Some(body.len()) {
-            return text.into_owned();
-        }
-    }
-}
-
-#[test]
-fn a_log_is_as_fast_after_many_wrong_keys_as_before() {
-    let mock = controlled(&[]);
-    let mut stream = connect(&mock.server.address);
-    let mut rounds = Vec::new();
-    for round in 0..10 {
-        let begun = Instant::now();
-        for number in round * 1_000..(round + 1) * 1_000 {
-            let request = format!(
-                "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong-key-{number:06}\r\nX-Text: {}\r\n\r\n",
-                "some text ".repeat(200)
-            );
-            stream.write_all(request.as_bytes()).expect("sent");
-            assert!(next_answer(&mut stream).starts_with("HTTP/1.1 401"));
-        }
-        rounds.push(begun.elapsed());
-    }
-    // A machine that is busy for a moment slows a round, not three.
-    let slowest_of_the_first = rounds[..3].iter().max().expect("three rounds");
-    let fastest_of_the_last = rounds[7..].iter().min().expect("three rounds");
-    assert!(*fastest_of_the_last < *slowest_of_the_first * 3, "{rounds:?}");
 }
 
 #[test]
