@@ -42,7 +42,7 @@ pub use trace::keys::ApiKey;
 pub use trace::{Context, Trace};
 pub use verdict::{RequirementVerdict, Status, Verdict, judge};
 
-// For the judge and its tests only; they may change with any version.
+// For the judge, the laboratory and their tests only; they may change with any version.
 #[doc(hidden)]
 pub mod facts;
 #[doc(hidden)]
@@ -53,6 +53,8 @@ pub mod history;
 pub mod limits;
 #[doc(hidden)]
 pub mod observers;
+#[doc(hidden)]
+pub mod printable;
 #[doc(hidden)]
 pub mod request;
 #[doc(hidden)]

@@ -5,12 +5,11 @@
 //!
 //! [`animal_store_rules::secrets`] finds secrets in texts, in every encoding in which a candidate may repeat them.
 
-mod printable;
 pub(crate) mod urls;
 
+pub use animal_store_rules::printable::{Printable, printable};
+pub(crate) use animal_store_rules::printable::{is_plain_ascii, is_printable};
 pub use animal_store_rules::secrets::{HIDDEN, Redactor};
-pub use printable::{Printable, printable};
-pub(crate) use printable::{is_plain_ascii, is_printable};
 pub use urls::without_secrets;
 
 use crate::http::key_forms;

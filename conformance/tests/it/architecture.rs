@@ -69,7 +69,8 @@ fn probes_judge_nothing() {
 }
 
 /// The rooms of the rules crate, from the bottom up: each uses only those before it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
+    "printable",
     "secrets",
     "tolerance",
     "toml_error",
@@ -145,6 +146,11 @@ fn the_two_products_never_import_each_other() {
     }
     assert!(!manifest("reference").contains("animal-store-lab"), "the reference depends on its laboratory");
     assert!(!manifest("reference").contains("conformance"), "the reference depends on the judge");
+    assert!(!manifest("reference/lab").contains("animal-store-conform"), "the laboratory depends on the judge");
+    // The laboratory writes traces and finds secrets as the judge does. What the judge requires is not its concern.
+    let judging = ["catalogue", "facts", "fleet", "history", "limits", "observers", "request", "rules", "verdict"];
+    let judging = judging.map(|room| format!("animal_store_rules::{room}"));
+    assert_eq!(with_any("reference/lab/src", &[], &judging.each_ref().map(String::as_str)), [""; 0]);
     // An example in the documentation may judge a reference server: it is a test, with the dependencies of tests.
     let imports = |text: &str| {
         text.lines().any(|line| line.contains("animal_store_reference") && !line.trim_start().starts_with("///"))

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use animal_store_reference::cli::{exit_code, health};
+use animal_store_reference::cli::{Failure, exit_code, health};
 use animal_store_reference::config::HealthArgs;
+use animal_store_rules::printable::printable;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::{ChallengeArgs, ListArgs, ServeArgs};
-use crate::{challenge, lists, printable, serve};
+use crate::{challenge, lists, serve};
 
 /// The name of the program.
 const PROGRAM: &str = "animal-lab";
@@ -62,7 +63,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Health(args) => health(&args),
         Command::Challenge(args) => challenge::run(&args),
     };
-    exit_code(PROGRAM, outcome.map_err(printable::failure))
+    exit_code(PROGRAM, outcome.map_err(printable_failure))
+}
+
+/// The failure with a message that can be printed: it may quote a file or an argument.
+fn printable_failure(failure: Failure) -> Failure {
+    match failure {
+        Failure::Failed(message) => Failure::Failed(printable(&message)),
+        Failure::Usage(message) => Failure::Usage(printable(&message)),
+        Failure::CannotStart(message) => Failure::CannotStart(printable(&message)),
+        Failure::Unfinished(message) => Failure::Unfinished(printable(&message)),
+    }
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ plain reference, 2 wrong usage, 3 could not start, 4 stopped unfinished.
 Examples:
   animal-lab challenge -- pytest tests/api                       with CHALLENGE_URL and CHALLENGE_KEY in the environment
   animal-lab challenge --fault list. -- ./suite --url {url} --key {key}
-  animal-lab challenge --plan pro --report html=missed.html -- npm test"
+  animal-lab challenge --plan pro --report json=missed.json -- npm test"
 )]
 pub struct ChallengeArgs {
     /// Lawful servers to try that make many choices at once, of the seeds from 1; at most 1000
@@ -113,9 +113,9 @@ pub struct ChallengeArgs {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..60))]
     pub fast_windows: Option<u32>,
 
-    /// Write a report: `json=FILE` or `html=FILE`; repeatable
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = report)]
-    pub report: Vec<ReportFile>,
+    /// Write a report for programs; repeatable
+    #[arg(long, value_name = "json=FILE", value_parser = report)]
+    pub report: Vec<PathBuf>,
 
     /// The test suite: exit code 0 means that it accepts the server. `{url}` and `{key}` stand for the base address and the
     /// key, which are in `CHALLENGE_URL` and `CHALLENGE_KEY` as well
@@ -123,43 +123,7 @@ pub struct ChallengeArgs {
     pub command: Vec<OsString>,
 }
 
-/// The format and the path of a report to write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReportFile {
-    /// The format of the report.
-    pub format: ReportFormat,
-    /// The file.
-    pub path: PathBuf,
-}
-
-/// The form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportFormat {
-    /// For programs.
-    Json,
-    /// For people: one page that needs no network.
-    Html,
-}
-
-fn report(text: &str) -> Result<ReportFile, String> {
-    let (format, path) = match text.split_once('=') {
-        Some(("json", path)) => (ReportFormat::Json, path),
-        Some(("html", path)) => (ReportFormat::Html, path),
-        _ => return Err("it must be json=FILE or html=FILE".to_owned()),
-    };
-    if path.is_empty() { Err("the file is missing".to_owned()) } else { Ok(ReportFile { format, path: path.into() }) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_has_a_format_and_a_file() {
-        let html = ReportFile { format: ReportFormat::Html, path: "a=b.html".into() };
-        assert_eq!(report("html=a=b.html"), Ok(html));
-        for wrong in ["html", "pdf=x", "json="] {
-            assert!(report(wrong).is_err(), "{wrong}");
-        }
-    }
+/// Reads the file of a report.
+fn report(text: &str) -> Result<PathBuf, &'static str> {
+    text.strip_prefix("json=").filter(|path| !path.is_empty()).map(PathBuf::from).ok_or("it must be json=FILE")
 }

@@ -8,8 +8,8 @@ use crate::choices::{Choice, Maker, choices};
 use crate::config::{ListArgs, ListFormat};
 use crate::faults::{Fault, faults};
 use crate::pattern::contains;
-use crate::printable::print;
-use animal_store_reference::cli::Failure;
+use animal_store_reference::cli::{Failure, print};
+use animal_store_rules::printable::printable;
 
 pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
     let choices = filtered(choices(), args.filter.as_deref(), Choice::name)?;
@@ -17,7 +17,7 @@ pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
         ListFormat::Text => choices_text(&choices),
         ListFormat::Json => lines(choices.iter().map(choice_json).collect()),
     };
-    print(&text.into())
+    print(&printable(&text))
 }
 
 pub(crate) fn list_faults(args: &ListArgs) -> Result<(), Failure> {
@@ -26,7 +26,7 @@ pub(crate) fn list_faults(args: &ListArgs) -> Result<(), Failure> {
         ListFormat::Text => faults_text(&faults),
         ListFormat::Json => lines(faults.iter().map(fault_json).collect()),
     };
-    print(&text.into())
+    print(&printable(&text))
 }
 
 /// The entries whose names contain a text.
@@ -87,23 +87,4 @@ fn fault_json(fault: &Fault) -> Value {
 
 fn lines(values: Vec<Value>) -> String {
     format!("{:#}\n", Value::Array(values))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_name_everything_there_is_in_both_forms() {
-        let (choices, faults) = (choices(), faults());
-        let (choices_text, faults_text) = (choices_text(&choices), faults_text(&faults));
-        for choice in &choices {
-            assert!(choices_text.contains(&format!(" {}\n    {}\n", choice.name(), choice.does)));
-            assert!(choice.name().starts_with(choice_json(choice)["requirement"].as_str().expect("text")));
-        }
-        for fault in &faults {
-            assert!(faults_text.contains(&format!("\n{}\n    {}\n", fault.name, fault.does)));
-            assert!(fault.name.starts_with(fault_json(fault)["requirement"].as_str().expect("text")));
-        }
-    }
 }

@@ -11,11 +11,14 @@ use super::{MINUTE, Request, Response, Setting};
 use animal_store_reference::app::App;
 use animal_store_reference::auth::Key;
 use animal_store_reference::clock::Clock;
+use animal_store_reference::store::StoreError;
 
 /// The state that the layers of one server share.
 pub struct ServerState {
     app: Arc<App>,
     window: i64,
+    /// The id of the last animal that was there at the start; 0 for none.
+    last_of_start: i64,
     memory: Mutex<Memory>,
     own: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
@@ -23,8 +26,8 @@ pub struct ServerState {
 /// The memory that the layers share.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// Every animal of the reference, in the order of creation, with the time of its creation.
-    pub pets: Vec<(Value, Timestamp)>,
+    /// The time of creation of each animal that was created since the start, by its id.
+    born: HashMap<i64, Timestamp>,
     /// Animals that only a layer knows.
     pub ghosts: Vec<Value>,
     /// Responses to be given again.
@@ -40,9 +43,11 @@ pub struct Memory {
 }
 
 impl ServerState {
-    pub(super) fn new(app: Arc<App>, setting: &Setting) -> ServerState {
+    pub(super) fn new(app: Arc<App>, setting: &Setting) -> Result<ServerState, StoreError> {
         let window = i64::from(setting.window.unwrap_or(MINUTE).max(1));
-        ServerState { app, window, memory: Mutex::default(), own: Mutex::default() }
+        let mut last_of_start = 0;
+        app.store.newest(None, 1, |row| last_of_start = row.id)?;
+        Ok(ServerState { app, window, last_of_start, memory: Mutex::default(), own: Mutex::default() })
     }
 
     /// The path below which the API lives.
@@ -86,10 +91,36 @@ impl ServerState {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The animals that the reference has, newest first.
+    /// The animals that the reference has, newest first. There are none if its database cannot be read.
     #[must_use]
     pub fn newest(&self) -> Vec<Value> {
-        self.memory().pets.iter().rev().map(|(pet, _)| pet.clone()).collect()
+        let mut pets = Vec::new();
+        let _unreadable =
+            self.app.store.newest(None, u32::MAX, |row| pets.push(serde_json::to_value(row).unwrap_or_default()));
+        pets
+    }
+
+    /// The animal of the reference with this id.
+    #[must_use]
+    pub fn pet(&self, id: i64) -> Option<Value> {
+        self.app.store.animal(id, |row| serde_json::to_value(row).unwrap_or_default()).ok().flatten()
+    }
+
+    /// Notes that an animal was created now.
+    pub(super) fn note_created(&self, id: i64) {
+        let now = self.timestamp();
+        self.memory().born.insert(id, now);
+    }
+
+    /// The time at which an animal was created; 1970 for those of the start.
+    #[must_use]
+    pub fn born(&self, id: i64) -> Timestamp {
+        match self.memory().born.get(&id) {
+            Some(born) => *born,
+            // The response to its creation has not arrived here.
+            None if id > self.last_of_start => self.timestamp(),
+            None => Timestamp::UNIX_EPOCH,
+        }
     }
 
     /// Increments the counter and returns it.

@@ -1,4 +1,4 @@
-//! Runs the command of a user with the address and the key of a server, within a time limit, and ends all processes that it started.
+//! Runs the command of a user with the address and the key of a server, within a time limit, and ends its process group.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -7,28 +7,25 @@ use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::words::CommandLine;
-use crate::printable::Printable;
+use animal_store_rules::printable::Printable;
+use animal_store_rules::secrets::Redactor;
 
 /// The number of bytes at the end of an output that are kept.
 const TAIL: usize = 16 * 1024;
 
-/// The number of bytes that are kept before the tail: a secret may begin in them and end in the tail.
+/// The number of bytes that are kept before the tail: the key may begin in them and end in the tail.
 const BEFORE_TAIL: usize = 4 * 1024;
 
 /// The time for which the output of a command is read after its end: its child processes may hold the output open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
-/// The environment variable in which a command finds the key.
-const KEY_VARIABLE: &str = "CHALLENGE_KEY";
-
-/// The maximum number of searches for processes that have left the group of a command.
-const MOST_ROUNDS: usize = 20;
+/// The text that replaces the key of the server in an output.
+const KEY: &str = "{key}";
 
 /// The way in which a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,19 +39,19 @@ pub(super) enum Ended {
 /// A test suite.
 pub(super) struct Suite {
     command: Vec<OsString>,
-    line: CommandLine,
     timeout: Duration,
 }
 
 impl Suite {
     /// A suite that is run by a command, whose first part is the program.
     pub(super) fn new(command: &[OsString], timeout: Duration) -> Suite {
-        Suite { command: command.to_vec(), line: CommandLine::new(command), timeout }
+        Suite { command: command.to_vec(), timeout }
     }
 
-    /// The command line of the suite.
-    pub(super) fn line(&self) -> &CommandLine {
-        &self.line
+    /// The command line, quoted for a shell.
+    pub(super) fn line(&self) -> Printable {
+        let words = self.command.iter().map(|word| quoted(&word.to_string_lossy()));
+        words.collect::<Vec<_>>().join(" ").into()
     }
 
     /// Runs the suite against a server. Returns the way in which it ended, and the end of its output. An error is a sentence.
@@ -62,12 +59,12 @@ impl Suite {
         let mut parts = self.command.iter().map(|part| filled_in(part, url, key));
         let program = parts.next().unwrap_or_default();
         let mut command = Command::new(&program);
-        command.args(parts).env("CHALLENGE_URL", url).env(KEY_VARIABLE, key);
+        command.args(parts).env("CHALLENGE_URL", url).env("CHALLENGE_KEY", key);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that the child processes of the command can be ended with it.
         command.process_group(0);
         let child = command.spawn().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
-        let mut running = Running::new(child, key);
+        let mut running = Running::new(child);
 
         let tail = Mutex::new(Vec::new());
         let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
@@ -87,23 +84,24 @@ impl Suite {
             Ok(Err(error)) => return Err(format!("cannot wait for {}: {error}", program.display())),
         };
         let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok((ended, end_of(&self.line.output(&tail, key)).into()))
+        let mut redactor = Redactor::default();
+        redactor.hide(key, KEY);
+        let output = redactor.redact_bytes(&tail);
+        Ok((ended, end_of(&String::from_utf8_lossy(&output)).into()))
     }
 }
 
-/// A running command. Dropping it kills the command and all processes that it has started, also those that have left its group.
+/// A running command. Dropping it kills its process group.
 struct Running {
     child: Child,
     group: Option<Pid>,
-    /// The key of the server, which nothing but this command has in its environment.
-    key: String,
 }
 
 impl Running {
-    fn new(child: Child, key: &str) -> Running {
+    fn new(child: Child) -> Running {
         // The id is read now, because a command that has ended has no id any more.
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Running { child, group, key: key.to_owned() }
+        Running { child, group }
     }
 }
 
@@ -113,33 +111,7 @@ impl Drop for Running {
             // Usually no process of the group is left.
             let _ = kill_process_group(group, Signal::KILL);
         }
-        // A process may have started another one just before it was killed.
-        for _ in 0..MOST_ROUNDS {
-            let left = with_key(&self.key);
-            if left.is_empty() {
-                break;
-            }
-            for process in left {
-                let _ = kill_process(process, Signal::KILL);
-            }
-        }
     }
-}
-
-/// The processes that have this key in their environment, if the system has /proc.
-fn with_key(key: &str) -> Vec<Pid> {
-    let marker = format!("{KEY_VARIABLE}={key}");
-    let mut processes = Vec::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(process) = name.to_str().and_then(|name| Pid::from_raw(name.parse().ok()?)) else { continue };
-        // The environment of processes of other users cannot be read, and that of an ended process is empty.
-        let environment = std::fs::read(format!("/proc/{}/environ", process.as_raw_nonzero())).unwrap_or_default();
-        if environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes()) {
-            processes.push(process);
-        }
-    }
-    processes
 }
 
 /// Completes at Ctrl-C, SIGTERM or SIGHUP.
@@ -158,6 +130,16 @@ pub(super) fn interrupted() -> std::io::Result<impl Future<Output = ()>> {
         })
         .await;
     })
+}
+
+/// A word, quoted for a shell if necessary.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,{}".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// A part of a command line with the address and the key in it.
@@ -200,15 +182,9 @@ mod tests {
     use super::*;
 
     async fn shell(script: &str, timeout: Duration) -> (Ended, String) {
-        let (ended, output) = suite(script, timeout).await;
+        let suite = Suite::new(&["sh", "-c", script].map(OsString::from), timeout);
+        let (ended, output) = suite.run("http://127.0.0.1:1/v1", "ask_1_secret").await.expect("a shell");
         (ended, output.to_string())
-    }
-
-    async fn suite(script: &str, timeout: Duration) -> (Ended, Printable) {
-        let command = ["sh", "-c", script].map(OsString::from);
-        // Processes are found by their key, and these tests run at the same time.
-        let key = format!("ask_1_{}", fastrand::u64(..));
-        Suite::new(&command, timeout).run("http://127.0.0.1:1/v1", &key).await.expect("a shell")
     }
 
     const LONG: Duration = Duration::from_mins(1);
@@ -232,27 +208,6 @@ mod tests {
         };
         while !is_dead() {
             tokio::task::yield_now().await;
-        }
-    }
-
-    #[tokio::test]
-    async fn processes_that_have_left_the_group_are_ended_as_well() {
-        // A session of its own, and a double fork without a waiting parent.
-        let script =
-            "setsid sh -c 'sleep 1000 & echo $!; exec sleep 1000' & (setsid sleep 1000 & echo $!) & sleep 0.3; exit 0";
-        let (ended, output) = shell(script, LONG).await;
-        assert_eq!(ended, Ended::WithCode(0));
-        let started: Vec<&str> = output.lines().collect();
-        assert_eq!(started.len(), 2, "{output}");
-        for process in started {
-            let state = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-            let is_dead = || state().is_empty() || state().contains(") Z ");
-            let waiting = tokio::time::timeout(Duration::from_secs(10), async {
-                while !is_dead() {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-            });
-            assert!(waiting.await.is_ok(), "{process} is alive: {}", state());
         }
     }
 

@@ -5,28 +5,24 @@
 //! accepted the server: right for the lawful ones, and a fault missed for the others.
 
 mod command;
-mod html;
-mod progress;
 mod report;
 mod subject;
-mod words;
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::task::JoinSet;
 
-use crate::config::{ChallengeArgs, ReportFile, ReportFormat};
-use crate::printable::print;
+use crate::config::ChallengeArgs;
 use animal_store_reference::Plan;
-use animal_store_reference::cli::Failure;
+use animal_store_reference::cli::{Failure, print};
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions};
 use command::{Ended, Suite};
-use progress::Progress;
 use report::{Report, Trial, Verdict};
 use subject::{Chosen, Subject};
 
@@ -34,7 +30,7 @@ pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
     let chosen = Chosen { seeds: args.lawful, choices: &args.choose, faults: &args.fault };
     let mut subjects: VecDeque<Subject> = chosen.subjects().map_err(Failure::Usage)?.into();
     // Opened before the work, so that no result is lost to a mistyped path.
-    let mut files = args.report.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
+    let mut files = args.report.iter().map(|path| Opened::new(path)).collect::<Result<Vec<_>, _>>()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
     let report = match runtime.block_on(challenge(args, &mut subjects)) {
         Ok(report) => report,
@@ -44,7 +40,7 @@ pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
         }
     };
     files.iter_mut().try_for_each(|file| file.write(&report))?;
-    print(&report.text())?;
+    print(report.text().as_str())?;
     match report.shortcoming() {
         _ if report.interrupted => Err(Failure::Unfinished("interrupted: the report has what was known".to_owned())),
         Some(shortcoming) => Err(Failure::Failed(shortcoming)),
@@ -54,41 +50,37 @@ pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
 
 /// A file for a report. An earlier report stays in it until there is a new one.
 struct Opened<'a> {
-    report: &'a ReportFile,
+    path: &'a Path,
     file: File,
     is_new: bool,
 }
 
 impl Opened<'_> {
-    fn new(report: &ReportFile) -> Result<Opened<'_>, Failure> {
-        let is_new = !report.path.exists();
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&report.path);
-        let file = file.map_err(|error| cannot_write(report, &error))?;
-        Ok(Opened { report, file, is_new })
+    fn new(path: &Path) -> Result<Opened<'_>, Failure> {
+        let is_new = !path.exists();
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|error| cannot_write(path, &error))?;
+        Ok(Opened { path, file, is_new })
     }
 
     fn write(&mut self, report: &Report) -> Result<(), Failure> {
-        let text = match self.report.format {
-            ReportFormat::Json => report.json(),
-            ReportFormat::Html => html::page(report),
-        };
         let is_regular = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
         let emptied = if is_regular { self.file.set_len(0) } else { Ok(()) };
-        let written = emptied.and_then(|()| self.file.write_all(text.as_bytes()));
-        written.map_err(|error| cannot_write(self.report, &error))
+        let written = emptied.and_then(|()| self.file.write_all(report.json().as_bytes()));
+        written.map_err(|error| cannot_write(self.path, &error))
     }
 
     /// Removes the file if it did not exist before.
     fn give_up(&self) {
         if self.is_new {
             // A file that cannot be removed does no harm.
-            let _ = std::fs::remove_file(&self.report.path);
+            let _ = std::fs::remove_file(self.path);
         }
     }
 }
 
-fn cannot_write(report: &ReportFile, error: &std::io::Error) -> Failure {
-    Failure::CannotStart(format!("cannot write {}: {error}", report.path.display()))
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::CannotStart(format!("cannot write {}: {error}", path.display()))
 }
 
 /// The settings that all trials share.
@@ -119,9 +111,9 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
     }
 
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
-    let mut progress = Progress::new(subjects.len());
-    let mut report = Report::new(bench.suite.line().shown.clone(), args.fast_windows, plan, &plain);
+    let mut report = Report::new(bench.suite.line(), args.fast_windows, plan, &plain);
     let mut running = JoinSet::new();
+    let (servers, mut tried) = (subjects.len(), 0);
     loop {
         while running.len() < jobs
             && let Some(subject) = subjects.pop_front()
@@ -133,9 +125,11 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
                 None => break,
                 Some(ended) => {
                     let trial = ended.map_err(Failure::failed)??;
-                    let name = trial.subject.name();
+                    tried += 1;
+                    let (name, verdict) = (trial.subject.name(), trial.verdict);
+                    // Nothing else can be done when standard error is closed.
+                    let _ = writeln!(std::io::stderr(), "{tried} of {servers}: {name}: the command {verdict}");
                     report.add(trial);
-                    progress.advance(&name, &report);
                 }
             },
             () = &mut interrupted => {
@@ -146,7 +140,6 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
             }
         }
     }
-    progress.finish();
     report.sort();
     Ok(report)
 }

@@ -206,7 +206,7 @@ pub(super) const CHOICES: &[Choice] = &[
         .like("a unique index")
         .make(|b| {
             b.layer(Layer::default().before(|request, server| {
-                let taken = |pet: &Members| server.memory().pets.iter().any(|(known, _)| known["name"] == pet["name"]);
+                let taken = |pet: &Members| server.newest().iter().any(|known| known["name"] == pet["name"]);
                 if request.is_create() && request.object().is_some_and(|pet| pet.contains_key("name") && taken(&pet)) {
                     request.body = b"{}".to_vec();
                 }

@@ -118,8 +118,9 @@ impl View {
     fn listed(self, server: &ServerState) -> Vec<Value> {
         let now = server.timestamp();
         let seen = now - self.list_lag;
-        let is_visible = |(_, born): &&(Value, Timestamp)| *born <= seen;
-        let mut pets: Vec<Value> = server.memory().pets.iter().filter(is_visible).map(|(pet, _)| pet.clone()).collect();
+        let mut pets = server.newest();
+        pets.retain(|pet| pet["id"].as_i64().is_some_and(|id| server.born(id) <= seen));
+        pets.reverse();
         for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
             if let Some(status) = self.changed_status(server, pet, now) {
                 pet.insert("status".to_owned(), json!(status));
@@ -137,26 +138,20 @@ impl View {
     /// The present status of an animal, if it differs from its status at creation.
     fn changed_status(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> Option<&'static str> {
         let id = pet.get("id").and_then(Value::as_i64).filter(|_| pet.get("status") == Some(&json!("available")))?;
-        let age = || born(server, id).map(|born| now.duration_since(born));
+        let age = || now.duration_since(server.born(id));
         match self.course? {
             Course::SoldAfterRead(after) => {
                 let read = server.memory().read.get(&id).copied()?;
                 (now.duration_since(read) >= after).then_some("sold")
             }
-            Course::SoldAfterCreation(after) => (age()? >= after).then_some("sold"),
-            Course::Reserved { from, until } => (from..until).contains(&age()?).then_some("pending"),
+            Course::SoldAfterCreation(after) => (age() >= after).then_some("sold"),
+            Course::Reserved { from, until } => (from..until).contains(&age()).then_some("pending"),
         }
     }
 
     fn is_too_new(self, server: &ServerState, id: i64) -> bool {
-        let seen = server.timestamp() - self.get_lag;
-        born(server, id).is_some_and(|born| born > seen)
+        server.born(id) > server.timestamp() - self.get_lag
     }
-}
-
-/// The time at which an animal was created.
-fn born(server: &ServerState, id: i64) -> Option<Timestamp> {
-    server.memory().pets.iter().find(|(pet, _)| pet["id"] == id).map(|(_, born)| *born)
 }
 
 /// The layer that shows other ids than the reference's.

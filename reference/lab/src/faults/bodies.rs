@@ -175,7 +175,7 @@ fn repeated() -> Vec<Fault> {
     let owned_id = |request: &Request, server: &ServerState| {
         let pet = request.object().filter(|_| request.is_create())?;
         let id = pet.get("id").or_else(|| pet.get("petId"))?.as_i64()?;
-        server.newest().into_iter().find(|known| known["id"] == id)
+        server.pet(id)
     };
     vec![
         fault("replaces-an-animal", &["pet.unique-id"])

@@ -21,10 +21,6 @@ impl Fault {
     }
 }
 
-fn animal(server: &ServerState, id: i64) -> Option<Value> {
-    server.memory().pets.iter().map(|(pet, _)| pet.clone()).find(|pet| pet["id"] == id)
-}
-
 fn animals() -> Vec<Fault> {
     vec![
         fault("inner-ids", &["get.success"])
@@ -34,19 +30,15 @@ fn animals() -> Vec<Fault> {
         fault("slow-replica", &["get.success"])
             .does("An animal cannot be fetched for five minutes.")
             .like("reads from a copy that is minutes behind")
-            .hides(|id, server| {
-                let memory = server.memory();
-                let born = memory.pets.iter().find(|(pet, _)| pet["id"] == id).map(|(_, born)| *born);
-                born.is_some_and(|born| server.timestamp().duration_since(born).as_secs() < 300)
-            }),
+            .hides(|id, server| server.timestamp().duration_since(server.born(id)).as_secs() < 300),
         fault("statusless-are-hidden", &["get.success"])
             .does("An animal without a status cannot be fetched.")
             .like("a default scope that leaves out what has no status yet")
-            .hides(|id, server| animal(server, id).is_some_and(|pet| pet.get("status").is_none())),
+            .hides(|id, server| server.pet(id).is_some_and(|pet| pet.get("status").is_none())),
         fault("pending-hidden", &["get.success"])
             .does("An animal that is pending cannot be fetched.")
             .like("a default scope that leaves out what is reserved")
-            .hides(|id, server| animal(server, id).is_some_and(|pet| pet["status"] == "pending")),
+            .hides(|id, server| server.pet(id).is_some_and(|pet| pet["status"] == "pending")),
         fault("fetched-once", &["get.success"])
             .does("An animal can be fetched once.")
             .like("a store that gives away what it is asked for")

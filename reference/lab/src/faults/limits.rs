@@ -195,7 +195,7 @@ fn costs() -> Vec<Fault> {
             .does("A fetch over the limit is answered with the animal, if there is one.")
             .like("a cache of animals in front of the limiter")
             .outside(|request, response, server| {
-                let found = server.newest().into_iter().find(|pet| request.id().is_some_and(|id| pet["id"] == id));
+                let found = request.id().and_then(|id| server.pet(id));
                 if let Some(pet) = found.filter(|_| request.is_get() && response.status == 429) {
                     response.become_json(200, pet);
                 }
@@ -258,9 +258,11 @@ fn oldest_first(fault: Fault) -> Fault {
     fault.stock(130).after(|request, response, server| {
         let limit = request.number_of("limit").filter(|limit| (1..=100).contains(limit)).unwrap_or(20);
         let status = request.parameter("status").map(Value::from);
-        let pets: Vec<Value> = server.memory().pets.iter().map(|(pet, _)| pet.clone()).collect();
-        let wanted =
-            pets.into_iter().filter(|pet| status.as_ref().is_none_or(|status| pet.get("status") == Some(status)));
+        let wanted = server
+            .newest()
+            .into_iter()
+            .rev()
+            .filter(|pet| status.as_ref().is_none_or(|status| pet.get("status") == Some(status)));
         response.edit_list(request, |page| *page = wanted.take(usize::try_from(limit).unwrap_or(20)).collect());
     })
 }

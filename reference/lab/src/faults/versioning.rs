@@ -35,13 +35,9 @@ pub(super) fn faults() -> Vec<Fault> {
             .does("GET /pets/{petId} still answers after its removal; the clock starts in 2031.")
             .like("an operation that nobody removed")
             .start_at("2031-01-15T12:00:45Z")
-            .answered(410, |request, response, server| {
-                let memory = server.memory();
-                let mut pets = memory.pets.iter().map(|(pet, _)| pet);
-                match pets.find(|pet| request.id().is_some_and(|id| pet["id"] == id)) {
-                    Some(pet) => response.become_json(200, pet.clone()),
-                    None => response.refuse(404),
-                }
+            .answered(410, |request, response, server| match request.id().and_then(|id| server.pet(id)) {
+                Some(pet) => response.become_json(200, pet),
+                None => response.refuse(404),
             }),
         fault("another-day", sunset)
             .does("Sunset names another day.")

@@ -161,37 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_as_bodies_of_creations_are() {
-        let pets = parse(
-            Path::new("a.json"),
-            br#" [{"name":"Rex","categoryId":1},{"id":9,"name":"","categoryId":2.0,"status":"sold"}] "#,
-        );
-        let pets = pets.expect("animals");
-        assert_eq!(pets[1], NewPet { name: String::new(), category_id: 2, status: Some(PetStatus::Sold) });
-        assert_eq!((pets.len(), pets[0].status), (2, None));
-        assert_eq!(parse(Path::new("a.json"), b"[]").expect("no animals"), []);
-    }
-
-    #[test]
     fn a_file_that_is_wrong_is_refused_with_the_entry_and_what_is_wrong_with_it() {
         for (text, expected) in [
-            ("", "a.json is not a JSON array of animals: EOF while parsing a value at line 1 column 0"),
             ("{}", "a.json is not a JSON array of animals: invalid type: map, expected a sequence at line 1 column 0"),
             (
                 r#"[{"name":"x","categoryId":1},{"name":"x"}]"#,
                 "entry 2 of a.json is not a valid animal: missing field `categoryId`",
-            ),
-            (
-                r#"[{"name":"x","categoryId":1.5}]"#,
-                "entry 1 of a.json is not a valid animal: categoryId must be an integer within int64",
-            ),
-            (
-                r#"[{"name":"x","categoryId":1,"status":"Sold"}]"#,
-                "entry 1 of a.json is not a valid animal: status must be one of available, pending and sold",
-            ),
-            (
-                "[7]",
-                "entry 1 of a.json is not a valid animal: invalid type: integer `7`, expected an object with name and categoryId",
             ),
         ] {
             let error = parse(Path::new("a.json"), text.as_bytes()).expect_err("it is refused");

@@ -26,7 +26,7 @@ pub struct MockArgs {
     pub cors: Vec<Origin>,
 
     /// Let tests control the server over HTTP on this port of this machine, or on this address: reset it, keep and restore its
-    /// state, set its clock, prepare responses, and read the recorded requests; /openapi.json there describes it
+    /// state, set its clock, prepare responses, and read the recorded requests
     #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Mock")]
     pub control: Option<ControlAddress>,
 }

@@ -1,6 +1,5 @@
 //! Somebody's test suite against lawful servers and broken ones. The suite is this program: a test that is otherwise ignored.
 
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use animal_store_reference::address::Address;
@@ -15,7 +14,7 @@ fn challenge(args: &[&str], suite: &str) -> Command {
     command
 }
 
-pub(crate) fn run(args: &[&str], suite: &str) -> (Option<i32>, String, String) {
+fn run(args: &[&str], suite: &str) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = challenge(args, suite).output().expect("the program runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (status.code(), text(stdout), text(stderr))
@@ -62,12 +61,11 @@ fn suite_that_takes_for_ever() {
 #[test]
 fn a_suite_is_shown_what_it_notices_what_it_misses_and_whom_it_wrongs() {
     let folder = Folder::new();
-    let (json, html) = (folder.path().join("a.json"), folder.path().join("a.html"));
-    let report = |format: &str, path: &Path| format!("{format}={}", path.display());
+    let json = folder.path().join("a.json");
+    let report = format!("json={}", json.display());
     let args =
         ["--lawful", "0", "--fault", "list.limit-default", "--fault", "create.success.created-is-200", "--jobs", "2"];
-    let reports = ["--report", &report("json", &json), "--report", &report("html", &html)];
-    let (code, stdout, stderr) = run(&[&args[..], &reports].concat(), "suite_of_page_sizes");
+    let (code, stdout, stderr) = run(&[&args[..], &["--report", &report]].concat(), "suite_of_page_sizes");
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("2 of 5 faults were missed"), "{stderr}");
     assert!(stdout.contains("list.limit-default.all-by-status\n"), "the suite lists without a status: {stdout}");
@@ -75,7 +73,6 @@ fn a_suite_is_shown_what_it_notices_what_it_misses_and_whom_it_wrongs() {
     let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
     let noticed = read["faults"].as_array().expect("faults").iter().filter(|fault| fault["noticed"] == true).count();
     assert_eq!(noticed, 3, "{read:#}");
-    assert!(std::fs::read_to_string(html).expect("a report").contains("created-is-200"));
 }
 
 #[test]
@@ -96,7 +93,7 @@ fn a_suite_that_fails_on_the_plain_reference_ends_it_at_once_with_its_output() {
 #[ignore = "a suite for the tests below"]
 fn suite_that_prints_what_it_should_not() {
     let (_, key) = server_under_test();
-    println!("{key} key={} password-1234", key.replace('_', "%5F"));
+    println!("{key} key={}", key.replace('_', "%5F"));
     println!("\u{1b}]0;title\u{7}\u{202e}sold\u{200b}\n::error::injected");
     panic!("it failed");
 }
@@ -104,26 +101,26 @@ fn suite_that_prints_what_it_should_not() {
 #[test]
 fn an_output_is_shown_without_keys_and_without_what_acts_on_a_terminal() {
     let mut command = challenge(&["--lawful", "0"], "suite_that_prints_what_it_should_not");
-    let output = command.args(["--nocapture", "--skip", "TOKEN=password-1234"]).output().expect("the program runs");
+    let output = command.arg("--nocapture").output().expect("the program runs");
     let stderr = String::from_utf8(output.stderr).expect("text");
-    assert!(stderr.contains("{key} key={key} redacted") && stderr.contains("it failed"), "{stderr:?}");
-    for part in ["ask_", "password-1234", "\u{1b}", "\u{7}", "\u{202e}", "\u{200b}", "\n::"] {
+    assert!(stderr.contains("{key} key={key}\n") && stderr.contains("it failed"), "{stderr:?}");
+    for part in ["ask_", "\u{1b}", "\u{7}", "\u{202e}", "\u{200b}", "\n::"] {
         assert!(!stderr.contains(part), "{part:?} is in {stderr:?}");
     }
 }
 
 #[test]
-fn a_report_shows_the_command_line_without_secrets_and_without_what_acts_on_a_terminal() {
+fn a_report_shows_the_command_line_without_what_acts_on_a_terminal() {
     let folder = Folder::new();
     let json = folder.path().join("a.json");
     let report = format!("json={}", json.display());
     let args = ["challenge", "--lawful", "0", "--fault", "list.limit-default.fifty", "--report", &report, "--"];
-    let command = ["true", "--password", "password-1234", "a\u{1b}[2Jb"];
+    let command = ["true", "--key", "{key}", "a\u{1b}[2Jb"];
     let output = crate::support::program(&[&args[..], &command].concat());
     let stdout = String::from_utf8(output.stdout).expect("text");
     let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
-    assert_eq!(read["command"], "true --password redacted 'a\\u{1b}[2Jb'");
-    assert!(stdout.contains("true --password redacted 'a\\u{1b}[2Jb'"), "{stdout:?}");
+    assert_eq!(read["command"], "true --key {key} 'a\\u{1b}[2Jb'");
+    assert!(stdout.contains("true --key {key} 'a\\u{1b}[2Jb'"), "{stdout:?}");
 }
 
 #[test]
@@ -162,11 +159,11 @@ fn each_lawful_choice_is_tried_by_itself_and_a_refused_one_is_shown_with_the_las
 }
 
 #[test]
-fn progress_is_shown_without_a_terminal() {
-    let output =
-        crate::support::program(&["challenge", "--lawful", "2", "--fault", "list.limit-default.f", "--", "true"]);
-    let stderr = String::from_utf8(output.stderr).expect("text");
-    assert!(stderr.contains("3 of 3 servers tried: 1 faults missed, 0 lawful servers refused\n"), "{stderr}");
+fn each_tried_server_is_a_line_on_standard_error() {
+    let args = ["challenge", "--lawful", "1", "--fault", "list.limit-default.f", "--jobs", "1", "--", "true"];
+    let stderr = String::from_utf8(crate::support::program(&args).stderr).expect("text");
+    assert!(stderr.contains("1 of 2: seed 1: the command accepts\n"), "{stderr}");
+    assert!(stderr.contains("2 of 2: list.limit-default.fifty: the command accepts\n"), "{stderr}");
 }
 
 #[test]
@@ -189,21 +186,6 @@ fn an_earlier_report_stays_where_a_challenge_cannot_start() {
         let read = std::fs::read(path).expect("a report");
         assert!(serde_json::from_slice::<serde_json::Value>(&read).is_ok(), "{}", String::from_utf8_lossy(&read));
     }
-}
-
-#[test]
-fn more_lawful_servers_than_anybody_waits_for_are_a_usage_error() {
-    let output = crate::support::program(&["challenge", "--lawful", "1001", "--", "true"]);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-}
-
-#[test]
-fn a_pattern_without_a_fault_and_a_command_that_is_missing_are_usage_errors() {
-    let (code, _, stderr) = run(&["--fault", "lsit"], "suite_of_page_sizes");
-    assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("no fault matches `lsit`"), "{stderr}");
-    let output = crate::support::program(&["challenge"]);
-    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

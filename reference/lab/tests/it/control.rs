@@ -1,15 +1,15 @@
 //! The listener by which a test controls the server.
 
-use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::time::{Duration, Instant};
 
 use animal_store_reference::address::Address;
+use animal_store_rules::trace::knowledge::Extent;
+use animal_store_rules::trace::recording::{Unreadable, lines};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Folder, Server, connect, head};
+use crate::support::{Answer, Folder, Server, connect, eventually, head};
 
 const KEY: &str = "test-key-of-a-mock";
 
@@ -138,13 +138,9 @@ fn the_clock_of_the_server_stands_moves_and_runs() {
     assert_eq!((dates(), dates()), (Some("Thu, 05 Dec 2030 00:00:00 GMT".to_owned()), dates()));
     assert_eq!(mock.done("POST", "/clock/run", "")["frozen"], false);
     for (path, body) in [
-        ("/clock/set", "{}"),
         ("/clock/set", r#"{"to":"soon"}"#),
         ("/clock/set", r#"{"to":"1969-12-31T23:59:59Z"}"#),
-        ("/clock/set", r#"{"to":"2030-01-01T00:00:00Z","frozen":true}"#),
-        ("/clock/advance", r#"{"seconds":-1}"#),
         ("/clock/advance", r#"{"seconds":999999999999999}"#),
-        ("/clock/advance", ""),
     ] {
         let refused = mock.ask("POST", path, body);
         assert_eq!((refused.status, &refused.json()["status"]), (400, &400.into()), "{path} {body}");
@@ -176,13 +172,21 @@ fn a_prepared_answer_takes_the_place_of_the_servers_own_and_has_no_effect() {
 }
 
 #[test]
-fn the_log_is_a_trace_with_the_members_that_the_judge_writes_and_without_keys() {
+fn the_log_is_a_trace_of_the_judge_without_keys() {
     let mock = controlled(&[]);
     mock.freeze("2030-01-01T12:00:00Z");
     mock.server.post(KEY, r#"{"name":"Rex","categoryId":1,"status":"sold"}"#);
     mock.server.ask("GET", &format!("/v1/pets?limit=2&api_key={KEY}"), KEY);
     mock.server.ask("GET", "/v1/pets/1", "wrong-key-of-somebody");
     mock.server.post(KEY, &format!("{{\"name\":\"{KEY}\",\"categoryId\":\"\"}}"));
+    let get = |authorization: &str| {
+        let mut stream = connect(&mock.server.address);
+        let head =
+            format!("GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {authorization}\r\n\r\n");
+        stream.write_all(head.as_bytes()).expect("sent");
+        Answer::read(&mut stream);
+    };
+    ["bearer short", KEY, "Basic bWU6cGFzc3dvcmQ=", "bearer"].into_iter().for_each(get);
     mock.server.ask("GET", "/healthz", "");
     let answer = mock.ask("GET", "/log", "");
     assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));
@@ -204,22 +208,19 @@ fn the_log_is_a_trace_with_the_members_that_the_judge_writes_and_without_keys() 
             "GET /pets limit=2&api_key=sk-Recorded-Key-0001 Bearer sk-Recorded-Key-0001 200",
             "GET /pets/1 - Bearer sk-Invalid-Key-0001 401",
             "POST /pets - Bearer sk-Recorded-Key-0001 400",
+            "GET /pets - bearer sk-Invalid-Key-0002 401",
+            "GET /pets - sk-Recorded-Key-0001 401",
+            "GET /pets - Basic sk-Invalid-Key-0003 401",
+            "GET /pets - bearer 401",
         ]
     );
     assert_eq!(lines[1]["sent_at"], "2030-01-01T12:00:00Z");
     assert_eq!(lines[1]["response"]["body"], r#"{"id":1,"name":"Rex","categoryId":1,"status":"sold"}"#);
     assert_eq!(lines[1]["request"]["body"], r#"{"name":"Rex","categoryId":1,"status":"sold"}"#);
-    assert!(lines[0]["format"].as_str().is_some_and(|format| format.starts_with("animal-store-trace/")));
     assert_eq!(lines[0]["keys"], json!(["sk-Recorded-Key-0001"]));
 
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/traces/free.jsonl");
-    let recorded = std::fs::read_to_string(path).expect("a trace of the judge");
-    let recorded: Vec<Value> = recorded.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    for part in ["", "/request", "/response"] {
-        let known = members(&recorded, part);
-        let ours = members(&lines[1..], part);
-        assert!(ours.is_subset(&known), "{part}: {ours:?} but {known:?}");
-    }
+    let read = lines::read::<Unreadable>(&mut answer.body.as_bytes(), |_, _| Ok(()));
+    assert_eq!(read.expect("a trace").extent, Extent::Sample);
     mock.done("DELETE", "/log", "");
     assert_eq!(mock.ask("GET", "/log", "").body.lines().count(), 1);
 }
@@ -286,18 +287,21 @@ fn a_plain_server_gets_a_fault_that_knows_the_keys_of_the_start_and_loses_it_aga
 #[test]
 fn delays_are_set_at_run_time_and_a_reset_returns_to_those_of_the_start() {
     let mock = controlled(&[]);
-    let took = || {
-        let begun = Instant::now();
-        mock.list();
-        begun.elapsed()
-    };
-    assert_eq!(mock.done("PUT", "/delay", r#"{"delay":"300..400"}"#), json!({"delay": "300..400"}));
-    assert!(took() >= Duration::from_millis(300));
+    let hour = || mock.done("PUT", "/delay", r#"{"delay":"3600000"}"#);
+    assert_eq!(hour(), json!({"delay": "3600000"}));
+    let mut held = connect(&mock.server.address);
+    let body = br#"{"name":"Rex","categoryId":1}"#;
+    held.write_all(head("POST", "/v1/pets", KEY, Some(("application/json", body))).as_bytes()).expect("sent");
+    held.write_all(body).expect("sent");
+    eventually("the animal is stored", || (mock.done("PUT", "/snapshots/x", "")["animals"] == 1).then_some(()));
+    assert_eq!(mock.done("GET", "/log/counts", "")["exchanges"], 0, "the response is held back");
+    // Without an end of the delay, these lists would take an hour.
     assert_eq!(mock.done("DELETE", "/delay", ""), json!({"delay": null}));
-    assert!(took() < Duration::from_millis(300));
-    mock.done("PUT", "/delay", r#"{"delay":"300"}"#);
+    mock.list();
+    hour();
     mock.done("POST", "/reset", "");
     assert_eq!(mock.done("GET", "/delay", ""), json!({"delay": null}));
+    mock.list();
     assert_eq!(mock.ask("PUT", "/delay", r#"{"delay":"soon"}"#).status, 400);
 }
 
@@ -357,13 +361,15 @@ fn the_log_has_no_key_however_and_wherever_it_was_sent() {
     send("/v1/pets?token=short", &key, br#"{"password":"hunter-2222","name":"k+\/ey-of-a-second-\u0070lan"}"#);
     let fields = format!("{key}Cookie: a=b; sid=wrong-key-1\r\nX-Pass: wrong-key-2\r\nAccept: wrong-key-3\r\n");
     send("/v1/wrong-key-1?x=wrong-key-2", &fields, b"");
-    send("/v1/pets", &key, b"secret=wrong-key-3&a=wrong-key-3");
+    let form = format!("Authorization: Bearer {KEY}\r\nContent-Type: application/x-www-form-urlencoded\r\n");
+    send("/v1/pets", &form, b"secret=wrong-key-3&a=wrong-key-3");
+    send("/v1/pets", &key, br#"{"name":"wrong-key-4","owners":[{"auth":{"apiKey":"wrong-key-4"}}]}"#);
     let basic = format!("Authorization: Basic {}\r\n", base64("me:pass-of-basic"));
     send("/v1/pets?name=hunter-2222&x=pass-of-basic", &basic, b"");
     send("/v1/pets", &format!("Authorization: {KEY}\r\n"), b"");
     let log = mock.ask("GET", "/log", "").body;
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(lines.len(), 11);
+    assert_eq!(lines.len(), 12);
     let bodies = lines.iter().filter_map(|line| BASE64_STANDARD.decode(line["request"]["body_base64"].as_str()?).ok());
     let bodies: Vec<String> = bodies.map(|body| String::from_utf8_lossy(&body).into_owned()).collect();
     assert_eq!(bodies, ["\u{fffd}sk-Recorded-Key-0002"]);
@@ -377,46 +383,6 @@ fn the_log_has_no_key_however_and_wherever_it_was_sent() {
         assert!(!whole.contains(&encoded[4..encoded.len() - 4]), "{encoded}: {whole}");
     }
     assert!(whole.contains("secret-of-somebody"), "nothing says that it is a credential: {whole}");
-}
-
-/// The next answer of a connection that is kept.
-fn next_answer(stream: &mut impl Read) -> String {
-    let mut answer = Vec::new();
-    let mut room = [0; 4096];
-    loop {
-        let read = stream.read(&mut room).expect("an answer");
-        assert!(read > 0, "the connection ended");
-        answer.extend_from_slice(&room[..read]);
-        let text = String::from_utf8_lossy(&answer);
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-        if length == Some(body.len()) {
-            return text.into_owned();
-        }
-    }
-}
-
-#[test]
-fn a_log_is_as_fast_after_many_wrong_keys_as_before() {
-    let mock = controlled(&[]);
-    let mut stream = connect(&mock.server.address);
-    let mut rounds = Vec::new();
-    for round in 0..10 {
-        let begun = Instant::now();
-        for number in round * 1_000..(round + 1) * 1_000 {
-            let request = format!(
-                "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong-key-{number:06}\r\nX-Text: {}\r\n\r\n",
-                "some text ".repeat(200)
-            );
-            stream.write_all(request.as_bytes()).expect("sent");
-            assert!(next_answer(&mut stream).starts_with("HTTP/1.1 401"));
-        }
-        rounds.push(begun.elapsed());
-    }
-    // A machine that is busy for a moment slows a round, not three.
-    let slowest_of_the_first = rounds[..3].iter().max().expect("three rounds");
-    let fastest_of_the_last = rounds[7..].iter().min().expect("three rounds");
-    assert!(*fastest_of_the_last < *slowest_of_the_first * 3, "{rounds:?}");
 }
 
 #[test]
@@ -460,11 +426,6 @@ fn the_log_has_each_credential_of_a_request_and_tells_when_an_answer_broke_off()
     assert_eq!((lines.len(), lines[2].get("response")), (3, None));
 }
 
-fn members(lines: &[Value], part: &str) -> BTreeSet<String> {
-    let objects = lines.iter().filter_map(|line| line.pointer(part).and_then(Value::as_object));
-    objects.flat_map(|object| object.keys().cloned()).collect()
-}
-
 #[test]
 fn pages_in_browsers_do_not_control_the_server() {
     let mock = controlled(&[]);
@@ -476,26 +437,6 @@ fn pages_in_browsers_do_not_control_the_server() {
     for host in ["localhost:9", "localhost", "127.0.0.1", "[::1]:9", "[::1]"] {
         assert_eq!(mock.ask_with("POST", "/reset", &format!("Host: {host}\r\n"), "").status, 200, "{host}");
     }
-}
-
-#[test]
-fn every_operation_of_the_description_is_there_and_every_other_is_refused() {
-    let mock = controlled(&[]);
-    let description = mock.done("GET", "/openapi.json", "");
-    let mut operations = 0;
-    for (path, item) in description["paths"].as_object().expect("paths") {
-        for method in ["get", "put", "post", "delete", "patch"] {
-            let status = mock.ask(&method.to_uppercase(), &path.replace("{name}", "x"), "").status;
-            if let Some(operation) = item.get(method) {
-                operations += 1;
-                let described = operation["responses"].get(status.to_string()).is_some();
-                assert!(described && status != 405, "{method} {path}: {status}");
-            } else {
-                assert_eq!(status, 405, "{method} {path}");
-            }
-        }
-    }
-    assert_eq!((operations, mock.ask("GET", "/", "").status), (23, 404));
 }
 
 /// What a server answers to the same requests, byte for byte.

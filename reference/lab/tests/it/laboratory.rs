@@ -35,16 +35,6 @@ fn a_fault_breaks_what_it_says_on_every_plan_and_is_printed_at_start() {
 }
 
 #[test]
-fn a_limiter_of_the_laboratory_keeps_the_limits_of_each_key() {
-    let server = Server::start(&["--db", ":memory:", "--dev", "--choose", "headers.window.first-request"]);
-    for (plan, limit) in [("free", 60), ("pro", 300)] {
-        let answer = server.ask("GET", "/v1/pets", &key(&server, plan));
-        assert_eq!(answer.number("x-ratelimit-limit"), limit);
-        assert_eq!(answer.number("x-ratelimit-remaining"), limit - 1);
-    }
-}
-
-#[test]
 fn a_seed_prints_its_choices_and_makes_the_same_ones_again() {
     let notice = |seed: &str| Server::start_tcp(&["--db", ":memory:", "--lawful", seed]).notice.clone();
     let (first, second, other) = (notice("7"), notice("7"), notice("8"));

@@ -1,6 +1,5 @@
 //! The laboratory as its users meet it: as a process, over sockets.
 
-mod browser;
 mod challenge;
 mod control;
 mod fixtures;

@@ -17,7 +17,7 @@ const LONGEST_BODY: usize = 64 * 1024;
 
 /// A part of a request that may be a secret.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Found {
+pub enum Found {
     /// The token of an `Authorization` field.
     Key(String),
     /// Another secret.
@@ -25,7 +25,8 @@ pub(super) enum Found {
 }
 
 /// The credentials of a request: of `Authorization` and fields like it, of cookies, of the query, and of the body.
-pub(super) fn of(request: &Request) -> Vec<Found> {
+#[must_use]
+pub fn of(request: &Request) -> Vec<Found> {
     let mut found = Vec::new();
     for value in request.authorizations() {
         let token = value.split_once(' ').map_or(value, |(_, token)| token).trim();

@@ -3,11 +3,13 @@
 //! Two formats are read as a stream, an exchange at a time: the judge's own, JSON Lines ([`lines`]), and HTTP Archives of version 1.2
 //! ([`har`]); [`format()`] distinguishes them. [`sample`] derives the facts that a recording of other clients withholds.
 
+// For the laboratory; it may change with any version.
+#[doc(hidden)]
+pub mod credentials;
 pub mod har;
 pub mod lines;
 pub mod sample;
 
-mod credentials;
 mod head;
 
 use std::io::BufRead;

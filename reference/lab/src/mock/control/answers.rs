@@ -258,16 +258,4 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
     }
-
-    #[test]
-    fn the_body_is_json_as_it_was_written_or_any_text() {
-        let json = prepared(r#"{"status":200,"body":{"b": 1.0,"a":[]}}"#).expect("an answer");
-        assert_eq!(
-            (&json.body[..], &json.headers["content-type"]),
-            (&br#"{"b": 1.0,"a":[]}"#[..], &"application/json".parse().expect("a value"))
-        );
-        let text =
-            prepared(r#"{"status":200,"text":"<html>","headers":{"content-type":"text/html"}}"#).expect("an answer");
-        assert_eq!((&text.body[..], text.headers.len()), (&b"<html>"[..], 1));
-    }
 }

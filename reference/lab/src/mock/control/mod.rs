@@ -2,8 +2,6 @@
 //! traffic.
 
 mod answers;
-mod openapi;
-mod paths;
 mod routes;
 
 use std::collections::{BTreeMap, HashMap};

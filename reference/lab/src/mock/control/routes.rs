@@ -8,7 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, delete, get, post, put};
+use axum::routing::{get, post, put};
 use bytes::Bytes;
 use http::uri::Authority;
 use http::{HeaderValue, StatusCode, header};
@@ -18,17 +18,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::answers::Wanted;
-use super::paths::{
-    ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, DELAY, FAULTS, LOG, LOG_COUNTS, OPENAPI, RESET,
-    RESTORE, SNAPSHOT, SNAPSHOTS,
-};
-use super::{Control, ControlError, MOST_SNAPSHOTS, openapi};
+use super::{Control, ControlError, MOST_SNAPSHOTS};
 use crate::Rate;
 use crate::mock::record::Filter;
-use crate::printable::{self, Printable};
 use animal_store_reference::clock::TimeSource;
 use animal_store_reference::error::ApiError;
 use animal_store_reference::respond::WrittenJson;
+use animal_store_rules::printable::{Printable, printable};
 
 /// The maximum time by which a clock can be moved at once, in seconds: a thousand years.
 const FARTHEST: i64 = 31_556_952_000;
@@ -41,27 +37,23 @@ type Answer = Result<Response, ApiError>;
 
 /// The router of the control, which listens on `address`.
 pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
-    let routes: [(&str, MethodRouter<Arc<Control>>); 15] = [
-        (OPENAPI, get(|| async { WrittenJson(animal_store_reference::openapi::render(&openapi::document()).into()) })),
-        (RESET, post(reset)),
-        (SNAPSHOTS, get(snapshots)),
-        (SNAPSHOT, put(keep).merge(delete(forget))),
-        (RESTORE, post(restore)),
-        (CLOCK, get(clock)),
-        (CLOCK_SET, post(set_clock)),
-        (CLOCK_ADVANCE, post(advance_clock)),
-        (CLOCK_FREEZE, post(freeze_clock)),
-        (CLOCK_RUN, post(run_clock)),
-        (ANSWERS, get(answers).merge(post(prepare)).merge(delete(forget_answers))),
-        (LOG, get(log).merge(delete(clear_log))),
-        (LOG_COUNTS, get(log_counts)),
-        (FAULTS, get(faults).merge(put(set_faults)).merge(delete(forget_faults))),
-        (DELAY, get(delay).merge(put(set_delay)).merge(delete(forget_delay))),
-    ];
-    let router = routes.into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
-    router
+    Router::new()
+        .route("/reset", post(reset))
+        .route("/snapshots", get(snapshots))
+        .route("/snapshots/{name}", put(keep).delete(forget))
+        .route("/snapshots/{name}/restore", post(restore))
+        .route("/clock", get(clock))
+        .route("/clock/set", post(set_clock))
+        .route("/clock/advance", post(advance_clock))
+        .route("/clock/freeze", post(freeze_clock))
+        .route("/clock/run", post(run_clock))
+        .route("/answers", get(answers).post(prepare).delete(forget_answers))
+        .route("/log", get(log).delete(clear_log))
+        .route("/log/counts", get(log_counts))
+        .route("/faults", get(faults).put(set_faults).delete(forget_faults))
+        .route("/delay", get(delay).put(set_delay).delete(forget_delay))
         .method_not_allowed_fallback(|| async { ApiError::method_not_allowed() })
-        .fallback(|| async { ApiError::not_found("no such path; see /openapi.json") })
+        .fallback(|| async { ApiError::not_found("the control has no such path") })
         .layer(from_fn_with_state(address, guard))
         .with_state(control)
 }
@@ -87,12 +79,12 @@ fn refusal(status: StatusCode, code: &'static str, message: impl Into<std::borro
 }
 
 fn done(value: &Value) -> Response {
-    WrittenJson(printable::json(&value.to_string()).into()).into_response()
+    WrittenJson(Printable::json(&value.to_string()).to_string().into()).into_response()
 }
 
 /// Refuses a body. The message may repeat text of the body, but no key.
 fn invalid(control: &Control, message: &str) -> ApiError {
-    ApiError::invalid_body(Printable::from(control.recording.without_keys(message)).to_string())
+    ApiError::invalid_body(printable(&control.recording.without_keys(message)))
 }
 
 /// Reads a body of any media type, because `curl -d` labels JSON as a form.

@@ -1,32 +1,33 @@
 //! The recording of requests and responses, as a trace that the judge can read. Bodies are observed as they pass: the recording
 //! delays nothing, and reads nothing that the server does not read.
 
-mod line;
 mod stand_ins;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context as TaskContext, Poll};
 
 use axum::body::{Body, HttpBody};
-use axum::extract::Request;
-use axum::response::Response;
+use axum::extract::Request as HttpRequest;
+use axum::response::Response as HttpResponse;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue};
 use hyper::body::{Frame, SizeHint};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::line::{Answered, Asked, Failed, Line, Written};
-use self::stand_ins::{StandIns, ValidKeys, credentials};
+use self::stand_ins::{StandIns, ValidKeys, presented};
 use super::operation::Operation;
-use crate::secrets::{HIDDEN, is_secret_name, unescaped};
 use animal_store_reference::app::App;
 use animal_store_reference::keys::ApiKey;
 use animal_store_reference::routes;
+use animal_store_rules::printable::Printable;
+use animal_store_rules::trace::Context;
+use animal_store_rules::trace::exchange::{self, Exchange, Failure, FailureKind, Outcome, Request, Response};
+use animal_store_rules::trace::knowledge::{Extent, Fact, Knowledge};
+use animal_store_rules::trace::recording::{Head, Writer, lines};
 
 /// The maximum number of exchanges that are kept, the latest ones.
 const MOST: usize = 10_000;
@@ -45,8 +46,9 @@ pub struct Recording {
 
 #[derive(Default)]
 struct Kept {
-    /// Exchanges by the order in which the requests arrived.
-    exchanges: BTreeMap<u64, Arc<Recorded>>,
+    /// Exchanges as they were, by the order in which the requests arrived. Their credentials are replaced only when they are shown,
+    /// because all credentials are known then.
+    exchanges: BTreeMap<u64, Arc<Exchange>>,
     bytes: usize,
     arrived: u64,
     valid: ValidKeys,
@@ -69,17 +71,21 @@ impl Recording {
     #[must_use]
     pub(super) fn trace(&self, base_url: &str, filter: &Filter) -> String {
         let (exchanges, valid) = (self.matching(filter), self.kept().valid.clone());
-        let credentials = exchanges.iter().flat_map(|recorded| presented(recorded).announced);
-        let stand_ins = StandIns::new(&valid, credentials);
-        let mut text = line::text(&line::Head::new(base_url.to_owned(), valid.stand_ins()));
-        exchanges.iter().for_each(|recorded| text.push_str(&line::text(&recorded.line(&stand_ins))));
-        text
+        let stand_ins = StandIns::new(&valid, &exchanges);
+        // The recording may have been emptied and the clock set, so absent exchanges prove nothing.
+        let context = Context { keys: valid.stand_ins(), ..Context::new(Extent::Sample, base_url) };
+        let writer = Writer { name: "reference".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+        // This program judges by no catalogue.
+        let head = Head { catalogue: String::new(), ..Head::of(&context, writer) };
+        let mut text = lines::head_line(&head);
+        exchanges.iter().for_each(|exchange| text.push_str(&lines::line(&stand_ins.exchange(exchange))));
+        Printable::json(&text).to_string()
     }
 
     /// The exchanges that a filter lets pass, in the order in which their requests arrived.
-    fn matching(&self, filter: &Filter) -> Vec<Arc<Recorded>> {
+    fn matching(&self, filter: &Filter) -> Vec<Arc<Exchange>> {
         let mut exchanges: Vec<_> = self.kept().exchanges.values().cloned().collect();
-        exchanges.retain(|recorded| filter.passes(recorded));
+        exchanges.retain(|exchange| filter.passes(exchange));
         exchanges.split_off(exchanges.len().saturating_sub(filter.last.unwrap_or(MOST)))
     }
 
@@ -87,11 +93,11 @@ impl Recording {
     pub(super) fn counts(&self, filter: &Filter) -> Value {
         let exchanges = self.matching(filter);
         let mut counts = BTreeMap::<String, BTreeMap<String, u64>>::new();
-        for recorded in &exchanges {
-            let operation = recorded.operation().and_then(|operation| serde_json::to_value(operation).ok());
+        for exchange in &exchanges {
+            let operation = operation(exchange).and_then(|operation| serde_json::to_value(operation).ok());
             let operation = operation.as_ref().and_then(Value::as_str).unwrap_or("other").to_owned();
-            let status = if recorded.received.complete { recorded.answer.status.as_str() } else { "broken" };
-            *counts.entry(operation).or_default().entry(status.to_owned()).or_default() += 1;
+            let status = exchange.status().map_or_else(|| "broken".to_owned(), |status| status.to_string());
+            *counts.entry(operation).or_default().entry(status).or_default() += 1;
         }
         json!({"exchanges": exchanges.len(), "operations": counts})
     }
@@ -100,7 +106,7 @@ impl Recording {
     #[must_use]
     pub fn without_keys(&self, text: &str) -> String {
         let valid = self.kept().valid.clone();
-        StandIns::new(&valid, []).redactor.text(text)
+        StandIns::new(&valid, &[]).text(text)
     }
 
     /// Discards the recorded exchanges. The stand-ins of valid keys stay the same.
@@ -111,7 +117,7 @@ impl Recording {
     }
 
     /// Begins to record an exchange, and watches the body of its request.
-    pub(super) fn begin(self: &Arc<Self>, request: Request) -> (Exchange, Request) {
+    pub(super) fn begin(self: &Arc<Self>, request: HttpRequest) -> (Ongoing, HttpRequest) {
         let (parts, body) = request.into_parts();
         let number = {
             let mut kept = self.kept();
@@ -119,36 +125,58 @@ impl Recording {
             kept.arrived
         };
         let sent = Arc::<Mutex<Seen>>::default();
-        let arrived = Arrived {
-            sent_at: self.app.clock.timestamp(),
-            method: parts.method.to_string(),
-            path: routes::below(&self.app.base_path, parts.uri.path()).unwrap_or_default().to_owned(),
-            query: parts.uri.query().map(str::to_owned),
-            headers: parts.headers.clone(),
-        };
-        let exchange = Exchange { recording: Arc::clone(self), number, arrived, sent: Arc::clone(&sent) };
+        let path = routes::below(&self.app.base_path, parts.uri.path()).unwrap_or_default();
+        let mut recorded = Request::new(parts.method.as_str(), path);
+        recorded.query = parts.uri.query().map(str::to_owned);
+        for (name, value) in &parts.headers {
+            match name.as_str() {
+                "authorization" if recorded.authorization.is_none() => recorded.authorization = Some(text_of(value)),
+                "content-type" if recorded.body.is_none() => recorded = recorded.body(&text_of(value), ""),
+                "content-type" => {}
+                name => recorded.headers.push((name.to_owned(), text_of(value))),
+            }
+        }
+        let sent_at = self.app.clock.timestamp();
+        let ongoing =
+            Ongoing { recording: Arc::clone(self), number, sent_at, request: recorded, sent: Arc::clone(&sent) };
         if body.is_end_stream() {
             seen(&sent).complete = true;
-            return (exchange, Request::from_parts(parts, body));
+            return (ongoing, HttpRequest::from_parts(parts, body));
         }
-        (exchange, Request::from_parts(parts, Body::new(Watched { body, seen: sent, end: None })))
+        (ongoing, HttpRequest::from_parts(parts, Body::new(Watched { body, seen: sent, end: None })))
     }
 
-    fn add(&self, number: u64, recorded: Recorded) {
-        // Looks for keys that were issued or revoked meanwhile, so that `find` knows them.
-        let _ = self.app.keys.authenticate(&recorded.arrived.headers);
-        let Presented { announced, others } = presented(&recorded);
-        let valid = announced.into_iter().chain(others).filter(|text| matches!(self.app.keys.find(text), Ok(Some(_))));
+    fn add(&self, number: u64, exchange: Exchange) {
+        let valid = presented(&exchange.request).filter(|text| matches!(self.app.keys.find(text), Ok(Some(_))));
+        let valid: Vec<String> = valid.collect();
         let mut kept = self.kept();
-        valid.for_each(|key| kept.valid.presented(key));
-        kept.bytes += recorded.size();
-        kept.exchanges.insert(number, Arc::new(recorded));
+        valid.into_iter().for_each(|key| kept.valid.presented(key));
+        kept.bytes += size(&exchange);
+        kept.exchanges.insert(number, Arc::new(exchange));
         while (kept.exchanges.len() > MOST || kept.bytes > MOST_BYTES)
             && let Some((_, oldest)) = kept.exchanges.pop_first()
         {
-            kept.bytes -= oldest.size();
+            kept.bytes -= size(&oldest);
         }
     }
+}
+
+/// The operation that a request asks for, if it is one of the API.
+fn operation(exchange: &Exchange) -> Option<Operation> {
+    Operation::of(&exchange.request.method, &exchange.request.path)
+}
+
+/// The approximate size of an exchange, in bytes.
+fn size(Exchange { request, outcome, .. }: &Exchange) -> usize {
+    let fields = |fields: &[(String, String)]| -> usize {
+        fields.iter().map(|(name, value)| name.len() + value.len() + 64).sum()
+    };
+    let sent = request.body.as_ref().map_or(0, |body| body.bytes.len());
+    let received = match outcome {
+        Outcome::Response(response) => fields(&response.headers) + response.body.len(),
+        Outcome::Failed(_) => 0,
+    };
+    512 + request.target().len() + fields(&request.headers) + sent + received
 }
 
 /// A filter of recorded exchanges: an exchange must match every field.
@@ -165,16 +193,17 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    fn passes(&self, recorded: &Recorded) -> bool {
+    fn passes(&self, exchange: &Exchange) -> bool {
+        let request = &exchange.request;
         let is_path = |wanted: &str| match wanted.strip_suffix('*') {
-            Some(start) => recorded.arrived.path.starts_with(start),
-            None => recorded.arrived.path == wanted,
+            Some(start) => request.path.starts_with(start),
+            None => request.path == wanted,
         };
-        self.method.as_ref().is_none_or(|method| recorded.arrived.method == *method)
+        self.method.as_ref().is_none_or(|method| request.method == *method)
             && self.path.as_deref().is_none_or(is_path)
-            && self.operation.is_none_or(|operation| recorded.operation() == Some(operation))
+            && self.operation.is_none_or(|wanted| operation(exchange) == Some(wanted))
             && self.status.is_none_or(|StatusFilter(lowest, highest)| {
-                recorded.received.complete && (lowest..=highest).contains(&recorded.answer.status.as_u16())
+                exchange.status().is_some_and(|status| (lowest..=highest).contains(&status))
             })
     }
 }
@@ -200,142 +229,14 @@ impl TryFrom<String> for StatusFilter {
     }
 }
 
-/// A request as it arrived, without its body.
-struct Arrived {
-    sent_at: Timestamp,
-    method: String,
-    /// The path below the base path.
-    path: String,
-    query: Option<String>,
-    headers: HeaderMap,
-}
-
-/// An exchange as it was. Its credentials are replaced only when it is shown, because all credentials are known then.
-struct Recorded {
-    arrived: Arrived,
-    received_at: Timestamp,
-    sent: Seen,
-    answer: Head,
-    received: Seen,
-}
-
-impl Recorded {
-    /// The operation that the request asks for, if it is one of the API.
-    fn operation(&self) -> Option<Operation> {
-        Operation::of(&self.arrived.method, &self.arrived.path)
-    }
-
-    /// The approximate size of the exchange, in bytes.
-    fn size(&self) -> usize {
-        let fields = |headers: &HeaderMap| -> usize {
-            headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
-        };
-        let Arrived { path, query, headers, .. } = &self.arrived;
-        let query = query.as_ref().map_or(0, String::len);
-        let bodies = self.sent.bytes.len() + self.received.bytes.len();
-        512 + path.len() + query + fields(headers) + fields(&self.answer.headers) + bodies
-    }
-
-    fn line(&self, stand_ins: &StandIns) -> Line {
-        let redact = |text: &str| stand_ins.redactor.text(text);
-        let body = |seen: &Seen| Written::new(stand_ins.redactor.bytes(&seen.bytes));
-        let Arrived { sent_at, method, path, query, headers: received } = &self.arrived;
-        let credentials = received.get_all(header::AUTHORIZATION).iter();
-        let mut credentials = credentials.map(|value| stand_ins.authorization(&text_of(value)));
-        let authorization = credentials.next();
-        let mut headers = fields(received, &["authorization", "content-type"], stand_ins);
-        headers.extend(credentials.map(|value| ("authorization".to_owned(), value)));
-        let has_body = !self.sent.bytes.is_empty() || !self.sent.complete;
-        let content_type = received.get(header::CONTENT_TYPE).map(|value| redact(&text_of(value)));
-        let content_type = content_type.or_else(|| has_body.then(String::new));
-        let response = self.received.complete.then(|| Answered {
-            status: self.answer.status.as_u16(),
-            headers: fields(&self.answer.headers, &[], stand_ins),
-            body: body(&self.received),
-            cut: self.received.cut,
-        });
-        let failure = response.is_none().then_some(Failed { kind: "broken", detail: "the response was broken off" });
-        Line {
-            sent_at: sent_at.to_string(),
-            received_at: self.received_at.to_string(),
-            withheld: if self.sent.complete && !self.sent.cut { Vec::new() } else { vec!["request-body"] },
-            request: Asked {
-                method: redact(method),
-                path: redact(path),
-                query: query.as_deref().map(|query| stand_ins.query(query)),
-                authorization,
-                headers,
-                body: if content_type.is_some() { body(&self.sent) } else { Written::default() },
-                content_type,
-            },
-            response,
-            failure,
-        }
-    }
-}
-
-/// Returns the header fields as text, except the fields that `skip` names.
-fn fields(headers: &HeaderMap, skip: &[&str], stand_ins: &StandIns) -> Vec<(String, String)> {
-    let shown = headers.iter().filter(|(name, _)| !skip.contains(&name.as_str()));
-    shown
-        .map(|(name, value)| {
-            let is_secret = is_secret_name(name.as_str());
-            let value = if is_secret { HIDDEN.to_owned() } else { stand_ins.redactor.text(&text_of(value)) };
-            (stand_ins.redactor.text(name.as_str()), value)
-        })
-        .collect()
-}
-
 /// The value of a header field as text.
-fn text_of(value: &HeaderValue) -> Cow<'_, str> {
-    String::from_utf8_lossy(value.as_bytes())
+fn text_of(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-/// The values of a request that could be credentials.
-#[derive(Default)]
-struct Presented {
-    /// Values that a name or a place announces as credentials.
-    announced: Vec<String>,
-    /// Other values of parameters, and of members of a body.
-    others: Vec<String>,
-}
-
-impl Presented {
-    fn pair(&mut self, name: &str, value: String) {
-        let list = if is_secret_name(name) { &mut self.announced } else { &mut self.others };
-        list.push(value);
-    }
-
-    /// The parameters of a query, or of a form.
-    fn pairs(&mut self, text: &str) {
-        for (name, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
-            self.pair(&unescaped(name), unescaped(value));
-        }
-    }
-}
-
-fn presented(recorded: &Recorded) -> Presented {
-    let mut presented = Presented::default();
-    for (name, value) in &recorded.arrived.headers {
-        let value = text_of(value);
-        if *name == header::AUTHORIZATION || *name == header::PROXY_AUTHORIZATION {
-            presented.announced.extend(credentials(&value));
-        } else if is_secret_name(name.as_str()) {
-            // Such as the values of cookies.
-            let parts = value.split([' ', ',', ';']).map(|part| part.split_once('=').map_or(part, |(_, value)| value));
-            presented.announced.extend(parts.map(|part| part.trim_matches('"').to_owned()));
-        }
-    }
-    presented.pairs(recorded.arrived.query.as_deref().unwrap_or_default());
-    match serde_json::from_slice(&recorded.sent.bytes) {
-        Ok(Value::Object(members)) => {
-            let texts = members.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
-            texts.for_each(|(name, value)| presented.pair(name, value.to_owned()));
-        }
-        Ok(_) => {}
-        Err(_no_json) => presented.pairs(&String::from_utf8_lossy(&recorded.sent.bytes)),
-    }
-    presented
+/// The header fields of a response as text.
+fn fields(headers: &HeaderMap) -> Vec<(String, String)> {
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text_of(value))).collect()
 }
 
 /// The part of a body that has passed.
@@ -353,45 +254,59 @@ fn seen(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
 }
 
 /// An exchange that is being recorded.
-pub(super) struct Exchange {
+pub(super) struct Ongoing {
     recording: Arc<Recording>,
     number: u64,
-    arrived: Arrived,
+    sent_at: Timestamp,
+    /// The request without the bytes of its body.
+    request: Request,
     sent: Arc<Mutex<Seen>>,
 }
 
-impl Exchange {
+impl Ongoing {
     /// Watches the body of the response. The exchange is complete when the body is at its end, or given up.
-    pub(super) fn answered(self, response: Response) -> Response {
+    pub(super) fn answered(self, response: HttpResponse) -> HttpResponse {
         let (parts, body) = response.into_parts();
         let received = Arc::<Mutex<Seen>>::default();
         // A response to HEAD has no content, so its body is never polled to the end.
-        seen(&received).complete = body.is_end_stream() || self.arrived.method == "HEAD";
-        let end = End { exchange: self, answer: Head { status: parts.status, headers: parts.headers.clone() } };
-        let mut watched = Watched { body, seen: received, end: Some(end) };
+        seen(&received).complete = body.is_end_stream() || self.request.method == "HEAD";
+        let status = parts.status.as_u16();
+        let response = Response { status, headers: fields(&parts.headers), body: Vec::new(), cut: false };
+        let mut watched = Watched { body, seen: received, end: Some(End { exchange: self, response }) };
         watched.finish_if_complete();
-        Response::from_parts(parts, Body::new(watched))
+        HttpResponse::from_parts(parts, Body::new(watched))
     }
 
     /// Adds the exchange to the recording.
-    fn finish(self, answer: Head, received: Seen) {
-        let Exchange { recording, number, arrived, sent } = self;
+    fn finish(self, response: Response, received: Seen) {
+        let Ongoing { recording, number, sent_at, mut request, sent } = self;
         let received_at = recording.app.clock.timestamp();
         let sent = std::mem::take(&mut *seen(&sent));
-        recording.add(number, Recorded { arrived, received_at, sent, answer, received });
+        let mut known = Knowledge::default();
+        if sent.cut || !sent.complete {
+            known.withheld.insert(Fact::RequestBody);
+        }
+        if !sent.bytes.is_empty() || !sent.complete {
+            let untyped = || exchange::Body { content_type: String::new(), bytes: Vec::new() };
+            request.body.get_or_insert_with(untyped).bytes = sent.bytes;
+        }
+        let outcome = if received.complete {
+            Outcome::Response(Response { body: received.bytes, cut: received.cut, ..response })
+        } else {
+            let detail = "the response was broken off".to_owned();
+            Outcome::Failed(Failure { kind: FailureKind::Broken, detail })
+        };
+        let (probe, step, case) = ("".into(), String::new(), None);
+        let exchange =
+            Exchange { number: number as usize, probe, step, case, request, outcome, sent_at, received_at, known };
+        recording.add(number, exchange);
     }
-}
-
-/// The beginning of a response.
-struct Head {
-    status: StatusCode,
-    headers: HeaderMap,
 }
 
 /// The exchange and the response that are recorded when the body of the response ends.
 struct End {
-    exchange: Exchange,
-    answer: Head,
+    exchange: Ongoing,
+    response: Response,
 }
 
 /// A body that is watched as it passes.
@@ -409,8 +324,8 @@ impl Watched {
     }
 
     fn finish(&mut self) {
-        if let Some(End { exchange, answer }) = self.end.take() {
-            exchange.finish(answer, std::mem::take(&mut *seen(&self.seen)));
+        if let Some(End { exchange, response }) = self.end.take() {
+            exchange.finish(response, std::mem::take(&mut *seen(&self.seen)));
         }
     }
 }
@@ -421,7 +336,7 @@ impl HttpBody for Watched {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
+        context: &mut TaskContext<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         let mut seen = seen(&self.seen);

@@ -1,11 +1,12 @@
 //! The replacements for keys and other credentials in a recording, which contains none.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-
-use crate::secrets::{HIDDEN, Redactor, is_secret_name, unescaped};
+use animal_store_rules::secrets::{HIDDEN, LEAST_DISTINCT, Redactor, is_credential, is_ordinary};
+use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
+use animal_store_rules::trace::keys::{ApiKey, Keys};
+use animal_store_rules::trace::recording::credentials::{self, Found};
 
 /// Valid keys that are known in full.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +30,8 @@ impl ValidKeys {
     }
 
     /// Returns the stand-ins of the presented keys.
-    pub(super) fn stand_ins(&self) -> Vec<String> {
-        (1..=self.numbers.len()).map(valid).collect()
+    pub(super) fn stand_ins(&self) -> Keys {
+        (1..=self.numbers.len()).filter_map(|number| ApiKey::new(valid(number)).ok()).collect()
     }
 }
 
@@ -38,107 +39,98 @@ fn valid(number: usize) -> String {
     format!("sk-Recorded-Key-{number:04}")
 }
 
-/// The stand-in of each credential of a trace.
+/// The credentials of a request, which need not be valid.
+pub(super) fn presented(request: &Request) -> impl Iterator<Item = String> {
+    credentials::of(request).into_iter().map(|(Found::Key(text) | Found::Other(text))| text)
+}
+
+/// The stand-in of each key of a trace.
 pub(super) struct StandIns {
-    by_credential: HashMap<String, String>,
-    /// Replaces all these credentials in texts.
-    pub(super) redactor: Redactor,
+    of_keys: HashMap<String, String>,
+    /// Replaces credentials in texts. A credential that is short or an ordinary word is replaced only where it was presented.
+    search: Redactor,
 }
 
 impl StandIns {
-    /// Makes stand-ins for valid keys, and for other credentials in the order in which they were presented.
-    pub(super) fn new(keys: &ValidKeys, credentials: impl IntoIterator<Item = String>) -> StandIns {
-        let mut by_credential: HashMap<String, String> =
-            keys.numbers.iter().map(|(key, number)| (key.clone(), valid(*number))).collect();
-        let mut others = 0;
-        for credential in credentials.into_iter().filter(|credential| !credential.is_empty()) {
-            by_credential.entry(credential).or_insert_with(|| {
-                others += 1;
-                format!("sk-Invalid-Key-{others:04}")
-            });
+    /// Makes stand-ins for valid keys, and for other keys in the order in which they were presented. Other credentials have none.
+    pub(super) fn new(keys: &ValidKeys, exchanges: &[Arc<Exchange>]) -> StandIns {
+        let of_keys = keys.numbers.iter().map(|(key, number)| (key.clone(), valid(*number))).collect();
+        let mut stand_ins = StandIns { of_keys, search: Redactor::default() };
+        for key in keys.given.iter().chain(keys.numbers.keys()).filter(|key| key.len() >= LEAST_DISTINCT) {
+            stand_ins.search.hide(key, stand_ins.of(key).to_owned());
         }
-        let hidden = keys.given.iter().filter(|key| !by_credential.contains_key(*key));
-        let secrets = by_credential.iter().map(|(credential, stand_in)| (credential.as_str(), stand_in.as_str()));
-        let redactor = Redactor::new(hidden.map(|key| (key.as_str(), HIDDEN)).chain(secrets));
-        StandIns { by_credential, redactor }
+        let mut invalid = 0;
+        for found in exchanges.iter().flat_map(|exchange| credentials::of(&exchange.request)) {
+            let (Found::Key(text) | Found::Other(text)) = &found;
+            if matches!(found, Found::Key(_)) && !stand_ins.of_keys.contains_key(text) {
+                invalid += 1;
+                stand_ins.of_keys.insert(text.clone(), format!("sk-Invalid-Key-{invalid:04}"));
+            }
+            if text.len() >= LEAST_DISTINCT && !is_ordinary(text) {
+                stand_ins.search.hide(text, stand_ins.of(text).to_owned());
+            }
+        }
+        stand_ins
     }
 
     fn of(&self, credential: &str) -> &str {
-        self.by_credential.get(credential).map_or(HIDDEN, String::as_str)
+        self.of_keys.get(credential).map_or(HIDDEN, String::as_str)
+    }
+
+    /// The text without the credentials that are found in any place.
+    pub(super) fn text(&self, text: &str) -> String {
+        self.search.redact(text)
+    }
+
+    /// The exchange with stand-ins for its credentials.
+    pub(super) fn exchange(&self, exchange: &Exchange) -> Exchange {
+        let mut shown = exchange.clone();
+        let request = &mut shown.request;
+        request.method = self.text(&request.method);
+        request.path = self.text(&request.path);
+        request.query = request.query.as_deref().map(|query| self.query(query));
+        request.authorization = request.authorization.as_deref().map(|value| self.authorization(value));
+        self.fields(&mut request.headers);
+        if let Some(body) = &mut request.body {
+            body.content_type = self.text(&body.content_type);
+            body.bytes = self.search.redact_bytes(&body.bytes);
+        }
+        if let Outcome::Response(response) = &mut shown.outcome {
+            self.fields(&mut response.headers);
+            response.body = self.search.redact_bytes(&response.body);
+        }
+        shown
+    }
+
+    /// Replaces the credentials in header fields. The challenge of a refusal is no credential.
+    fn fields(&self, fields: &mut [(String, String)]) {
+        for (name, value) in fields {
+            *value = match name.as_str() {
+                "authorization" => self.authorization(value),
+                name if is_credential(name) && !name.ends_with("-authenticate") => self.of(value).to_owned(),
+                _ => self.text(value),
+            };
+            *name = self.text(name);
+        }
     }
 
     /// The value of an `Authorization` field with a stand-in for its credential.
-    pub(super) fn authorization(&self, value: &str) -> String {
-        match scheme_and_credential(value) {
-            (_, "") => value.to_owned(),
-            ("", credential) => self.of(credential).to_owned(),
-            (scheme, credential) => format!("{} {}", self.redactor.text(scheme), self.of(credential)),
+    fn authorization(&self, value: &str) -> String {
+        match value.split_once(' ') {
+            Some((scheme, credential)) => format!("{} {}", self.text(scheme), self.of(credential.trim())),
+            None if value.eq_ignore_ascii_case("bearer") => value.to_owned(),
+            None => self.of(value).to_owned(),
         }
     }
 
-    /// Returns a query with stand-ins for known credentials, and for values whose names announce a credential.
-    pub(super) fn query(&self, query: &str) -> String {
-        let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-            Some((name, value)) if !value.is_empty() && is_secret_name(&unescaped(name)) => {
-                format!("{}={}", self.redactor.text(name), self.of(&unescaped(value)))
+    /// A query with stand-ins for credentials, and for values whose names announce a credential.
+    fn query(&self, query: &str) -> String {
+        let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if !value.is_empty() && is_credential(name) => {
+                format!("{}={}", self.text(name), self.of(value))
             }
-            _ => self.redactor.text(pair),
+            _ => self.text(parameter),
         });
-        pairs.collect::<Vec<_>>().join("&")
-    }
-}
-
-/// The scheme and the credential of an `Authorization` field; either may be empty.
-fn scheme_and_credential(value: &str) -> (&str, &str) {
-    match value.split_once(' ') {
-        Some((scheme, credential)) => (scheme, credential.trim()),
-        None if value.eq_ignore_ascii_case("bearer") => (value, ""),
-        None => ("", value),
-    }
-}
-
-/// The credentials of an `Authorization` field: its own, and under the scheme Basic also the password in it.
-pub(super) fn credentials(value: &str) -> Vec<String> {
-    let (scheme, credential) = scheme_and_credential(value);
-    let mut credentials = vec![credential.to_owned()];
-    if scheme.eq_ignore_ascii_case("basic")
-        && let Ok(pair) = BASE64_STANDARD.decode(credential)
-    {
-        let pair = String::from_utf8_lossy(&pair).into_owned();
-        credentials.extend(pair.split_once(':').map(|(_, password)| password.to_owned()));
-    }
-    credentials
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stand_ins(valid: &[&str], presented: &[&str]) -> StandIns {
-        let mut keys = ValidKeys::default();
-        valid.iter().for_each(|key| keys.presented((*key).to_owned()));
-        StandIns::new(&keys, presented.iter().flat_map(|value| credentials(value)))
-    }
-
-    #[test]
-    fn each_credential_has_a_stand_in_of_its_own_in_whatever_scheme_it_is_presented() {
-        let presented = ["Bearer first-long-key", "bearer wrong-long-key", "Bearer a", "Basic dTpwYXNzd29yZDE="];
-        let stand_ins = stand_ins(&["first-long-key"], &presented);
-        for (value, expected) in [
-            ("Bearer first-long-key", "Bearer sk-Recorded-Key-0001"),
-            ("bearer wrong-long-key", "bearer sk-Invalid-Key-0001"),
-            ("Bearer a", "Bearer sk-Invalid-Key-0002"),
-            ("first-long-key", "sk-Recorded-Key-0001"),
-            ("Basic dTpwYXNzd29yZDE=", "Basic sk-Invalid-Key-0003"),
-            ("Bearer ", "Bearer "),
-            ("bearer", "bearer"),
-        ] {
-            assert_eq!(stand_ins.authorization(value), expected);
-        }
-        assert_eq!(
-            stand_ins.query("a=first%2Dlong-key&to%6Ben=a"),
-            "a=sk-Recorded-Key-0001&to%6Ben=sk-Invalid-Key-0002"
-        );
-        assert_eq!(stand_ins.redactor.text("password1"), "sk-Invalid-Key-0004");
+        parameters.collect::<Vec<_>>().join("&")
     }
 }

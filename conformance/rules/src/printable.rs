@@ -5,8 +5,11 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// Text that may be shown on a terminal, in the log of a continuous integration service, and in a report.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct Printable(String);
 
 impl Printable {
@@ -105,12 +108,14 @@ fn style(text: &str) -> Option<usize> {
 }
 
 /// Returns true if a text has only letters, digits, signs and spaces of ASCII, which are shown as they are.
-pub(crate) fn is_plain_ascii(text: &str) -> bool {
+#[must_use]
+pub fn is_plain_ascii(text: &str) -> bool {
     text.as_bytes().iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Returns true if a character may be shown as it is.
-pub(crate) fn is_printable(c: char) -> bool {
+#[must_use]
+pub fn is_printable(c: char) -> bool {
     let acts =
         c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}');
     let directs = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
