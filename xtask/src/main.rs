@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `mutants`, `new-rule`, `bench`,
-//! `completions`, `man`, `dist` and `image`.
+//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `mutants`, `bench`, `completions`,
+//! `man`, `dist` and `image`.
 //!
 //! This file only dispatches: each command is a module of its own.
 
@@ -12,7 +12,6 @@ mod image;
 mod lab;
 mod metadata;
 mod mutants;
-mod new_rule;
 mod products;
 mod serve;
 mod test;
@@ -42,8 +41,6 @@ enum Command {
     Lab(lab::Options),
     /// Mutation testing: change the code in one place at a time, and see whether a test notices
     Mutants(mutants::Options),
-    /// Write the skeleton of a rule to every place that a rule needs
-    NewRule(new_rule::Options),
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),
     /// Write shell completions for `conform`, `reference` and `animal-lab`
@@ -90,7 +87,6 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Test(_) => test::run(&line[2..]),
         Command::Lab(options) => lab::run(options),
         Command::Mutants(options) => mutants::run(options),
-        Command::NewRule(options) => new_rule::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Completions(options) => documents::run_completions(options),
         Command::Man(options) => documents::run_man(options),
