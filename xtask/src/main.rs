@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `mutants`, `bench`, `completions`,
-//! `man`, `dist` and `image`.
+//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `bench`, `completions`, `man`,
+//! `dist` and `image`.
 //!
 //! This file only dispatches: each command is a module of its own.
 
@@ -11,7 +11,6 @@ mod documents;
 mod image;
 mod lab;
 mod metadata;
-mod mutants;
 mod products;
 mod serve;
 mod test;
@@ -39,8 +38,6 @@ enum Command {
     Test(test::Options),
     /// Judge the reference under the choices of many seeds; any finding is a false positive
     Lab(lab::Options),
-    /// Mutation testing: change the code in one place at a time, and see whether a test notices
-    Mutants(mutants::Options),
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),
     /// Write shell completions for `conform`, `reference` and `animal-lab`
@@ -86,7 +83,6 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Serve(options) => serve::run(options),
         Command::Test(_) => test::run(&line[2..]),
         Command::Lab(options) => lab::run(options),
-        Command::Mutants(options) => mutants::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Completions(options) => documents::run_completions(options),
         Command::Man(options) => documents::run_man(options),
