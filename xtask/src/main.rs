@@ -44,7 +44,7 @@ enum Command {
     Completions(documents::CompletionsOptions),
     /// Write the man pages of `conform`, `reference` and `animal-lab`
     Man(documents::ManOptions),
-    /// Build static release binaries, with licences and checksums
+    /// Build static release binaries, with archives, Debian packages and checksums
     Dist(dist::Options),
     /// Build container images that hold the static programs and nothing else
     Image(image::Options),
