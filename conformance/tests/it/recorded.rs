@@ -57,6 +57,15 @@ async fn a_recorded_run_gives_the_same_report_and_contains_no_key() {
     }
 }
 
+#[test]
+fn the_recorded_runs_of_lawful_servers_conform() {
+    for name in ["free", "pro", "removed", "odd", "day"] {
+        let trace = root().join("fixtures/traces").join(format!("{name}.jsonl"));
+        let report = judge(&[trace], &Terms::default()).expect("a report");
+        assert_eq!(report.verdict, Verdict::Conforms, "{name}: {:#?}", crate::broken(&report));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_the_judge_did_not_read_to_its_end_is_in_the_archive_what_it_was_in_the_run() {
     let (report, _) = run(Nature::default()).await;
