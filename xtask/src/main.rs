@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `mutants`, `new-rule`, `bench`,
-//! `completions`, `man`, `dist` and `image`.
+//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `bench`, `completions`, `man`,
+//! `dist` and `image`.
 //!
 //! This file only dispatches: each command is a module of its own.
 
@@ -11,8 +11,6 @@ mod documents;
 mod image;
 mod lab;
 mod metadata;
-mod mutants;
-mod new_rule;
 mod products;
 mod serve;
 mod test;
@@ -40,17 +38,13 @@ enum Command {
     Test(test::Options),
     /// Judge the reference under the choices of many seeds; any finding is a false positive
     Lab(lab::Options),
-    /// Mutation testing: change the code in one place at a time, and see whether a test notices
-    Mutants(mutants::Options),
-    /// Write the skeleton of a rule to every place that a rule needs
-    NewRule(new_rule::Options),
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),
     /// Write shell completions for `conform`, `reference` and `animal-lab`
     Completions(documents::CompletionsOptions),
     /// Write the man pages of `conform`, `reference` and `animal-lab`
     Man(documents::ManOptions),
-    /// Build static release binaries, with licences and checksums
+    /// Build static release binaries, with archives, Debian packages and checksums
     Dist(dist::Options),
     /// Build container images that hold the static programs and nothing else
     Image(image::Options),
@@ -89,8 +83,6 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Serve(options) => serve::run(options),
         Command::Test(_) => test::run(&line[2..]),
         Command::Lab(options) => lab::run(options),
-        Command::Mutants(options) => mutants::run(options),
-        Command::NewRule(options) => new_rule::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Completions(options) => documents::run_completions(options),
         Command::Man(options) => documents::run_man(options),

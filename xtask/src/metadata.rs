@@ -1,6 +1,6 @@
-//! What cargo knows about the workspace: its packages, where they lie, and which needs which.
+//! What cargo knows about the workspace: its packages, and where they lie.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -18,19 +18,13 @@ pub(crate) struct Metadata {
     /// Where cargo builds.
     pub(crate) target_directory: PathBuf,
     packages: Vec<Package>,
-    resolve: Resolve,
 }
 
 /// A package, of the workspace or from elsewhere.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Package {
-    id: String,
-    pub(crate) name: String,
+    name: String,
     pub(crate) version: String,
-    /// The licence, as an SPDX expression.
-    pub(crate) license: Option<String>,
-    /// The file with the licence, relative to the manifest.
-    pub(crate) license_file: Option<PathBuf>,
     manifest_path: PathBuf,
     /// Where it comes from; nowhere, for packages of the workspace.
     source: Option<String>,
@@ -41,29 +35,6 @@ impl Package {
     pub(crate) fn folder(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(&self.manifest_path)
     }
-}
-
-#[derive(Debug, Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Node {
-    id: String,
-    deps: Vec<Dependency>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Dependency {
-    pkg: String,
-    dep_kinds: Vec<Kind>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Kind {
-    /// The kind of the dependency: `build` or `dev`; nothing for packages that are linked into the program.
-    kind: Option<String>,
 }
 
 impl Metadata {
@@ -79,24 +50,6 @@ impl Metadata {
     pub(crate) fn member(&self, name: &str) -> anyhow::Result<&Package> {
         let member = self.packages.iter().find(|package| package.name == name && package.source.is_none());
         member.with_context(|| format!("the workspace has no package {name}"))
-    }
-
-    /// The packages from elsewhere that are compiled into the programs of a package, by name and version.
-    pub(crate) fn parts_of(&self, package: &Package) -> Vec<&Package> {
-        let nodes: HashMap<&str, &Node> = self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
-        let (mut found, mut open) = (HashSet::new(), vec![package.id.as_str()]);
-        while let Some(id) = open.pop() {
-            for dependency in nodes.get(id).into_iter().flat_map(|node| &node.deps) {
-                let linked = dependency.dep_kinds.iter().any(|kind| kind.kind.is_none());
-                if linked && found.insert(dependency.pkg.as_str()) {
-                    open.push(&dependency.pkg);
-                }
-            }
-        }
-        let is_part = |package: &&Package| package.source.is_some() && found.contains(package.id.as_str());
-        let mut parts: Vec<&Package> = self.packages.iter().filter(is_part).collect();
-        parts.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
-        parts
     }
 
     /// The folders in which packages from elsewhere lie, each under its name.

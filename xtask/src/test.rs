@@ -12,9 +12,6 @@ use xtask_launcher::exit_code;
 use crate::cargo;
 use crate::metadata::FEATURES;
 
-#[path = "../../conformance/tests/it/connections.rs"]
-mod connections;
-
 /// The tests that wait most of the time, for a limit in real time, a slow server and the container engine, each with the test program
 /// that it belongs to.
 const WAITING: [(&str, &str); 4] = [
@@ -72,15 +69,11 @@ fn run_everything() -> anyhow::Result<ExitCode> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         others.env(TEST_THREADS, (TESTS_PER_PROCESSOR * processors).to_string());
     }
-    let before = connections::opened();
     let waiting = thread::spawn(move || waiting.output());
     let others = others.status().context(NO_CARGO);
     let waiting = waiting.join().expect("a thread that only waits").context(NO_CARGO)?;
     std::io::stderr().write_all(&waiting.stderr)?;
     std::io::stdout().write_all(&waiting.stdout)?;
-    if let Some((after, before)) = connections::opened().zip(before) {
-        println!("\n{} TCP connections were opened on this machine meanwhile", after - before);
-    }
     let others = others?;
     Ok(exit_code(if others.success() { waiting.status } else { others }))
 }

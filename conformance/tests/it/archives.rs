@@ -1,6 +1,5 @@
 //! Archives of ordinary sessions: how many faults of the laboratory they still show, and that they accuse no lawful server.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 use std::path::Path;
@@ -22,7 +21,6 @@ use tempfile::TempDir;
 use crate::broken;
 use crate::host::Host;
 use crate::session::session;
-use crate::support::check_table;
 use crate::trials::{Outcome, Table, block_on};
 
 /// So many seeds of lawful servers have a session.
@@ -47,10 +45,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let faults = Table::new("archive", faults, |fault| block_on(row(fault)));
     let seeds = (0..=SEEDS).map(|seed| (format!("seed {seed}"), seed));
     let mut trials = Table::new("archive", seeds, |seed| block_on(nobody_is_accused(*seed))).trials();
-    trials.push(
-        faults
-            .snapshot_with_figures("archives", |snapshot| check_table(".github/docs/recorded.md", &figures(snapshot))),
-    );
+    trials.push(faults.snapshot("archives"));
     trials
 }
 
@@ -155,37 +150,4 @@ fn leave_out_bodies(entry: &mut Value) {
         data.remove("text");
     }
     entry["response"]["content"].as_object_mut().expect("a body").remove("text");
-}
-
-/// How many faults each kind of archive shows, by the area of the requirement that a fault is named after.
-fn figures(snapshot: &str) -> String {
-    let mut areas: BTreeMap<&str, (usize, [usize; LEFT_OUT.len()])> = BTreeMap::new();
-    let mut area = "";
-    for line in snapshot.lines() {
-        match line.trim_start().split_once(": ").filter(|_| line.starts_with(' ')) {
-            None if line.contains('.') => {
-                area = line.split('.').next().unwrap_or_default();
-                areas.entry(area).or_default().0 += 1;
-            }
-            None => {}
-            Some((what, caught)) => {
-                let at = LEFT_OUT.iter().position(|(name, _)| *name == what).expect("a kind of archive");
-                areas.entry(area).or_default().1[at] += usize::from(caught != NOTHING);
-            }
-        }
-    }
-    let mut all = (0, [0; LEFT_OUT.len()]);
-    for (faults, caught) in areas.values() {
-        all.0 += faults;
-        all.1.iter_mut().zip(caught).for_each(|(sum, caught)| *sum += caught);
-    }
-    let head = LEFT_OUT.map(|(name, _)| name).join(" | ");
-    let mut text = format!("| requirements | faults | {head} |\n|---|---|---|---|---|\n");
-    for (area, (faults, caught)) in
-        areas.into_iter().map(|(area, row)| (format!("`{area}`"), row)).chain([("all".to_owned(), all)])
-    {
-        writeln!(text, "| {area} | {faults} | {} |", caught.map(|caught| caught.to_string()).join(" | "))
-            .expect("memory");
-    }
-    text
 }

@@ -1,28 +1,19 @@
 //! Records the traces anew: `cargo test -p animal-store-conform --test it record_the_traces -- --ignored`.
 
-#[path = "../../rules/tests/edits/recording/format.rs"]
-mod format;
-
-use animal_store_conformance::Judge;
-use animal_store_conformance::Options;
 use animal_store_conformance::http::Clock;
+use animal_store_conformance::{Judge, Options, Verdict};
 use animal_store_lab::Variation;
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
-use animal_store_rules::trace::Trace;
-use animal_store_rules::trace::exchange::{Body, Connection, Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use animal_store_rules::trace::recording::{Head, lines};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::candidate::{Candidate, Nature, PER_DAY};
 use crate::host::Host;
-use crate::options;
-use format::{Answered, Asked, FORMAT, Head, Line};
-
-/// The key that stands in every file.
-const KEY: &str = "sk-Recorded-Key-0001";
+use crate::support::root;
+use crate::{broken, options};
 
 /// The address that stands in every file.
 const BASE_URL: &str = "http://127.0.0.1:8080/v1";
@@ -32,190 +23,44 @@ const BASE_URL: &str = "http://127.0.0.1:8080/v1";
 async fn record_the_traces() {
     // Fifteen seconds before the end of a minute, so that a run sees two windows begin.
     let late = "2026-06-01T12:00:45Z";
-    let reference = |plan, stated, profile, cases, start_at| reference(plan, stated, profile, cases, start_at);
-    save("free", "the reference, Free", reference(Plan::Free, "free", Profile::Full, None, late).await);
-    save(
-        "pro",
-        "the reference, Pro, functional",
-        reference(Plan::Pro, "pro", Profile::Functional, Some(45), late).await,
-    );
-    let removed = "2030-12-06T12:00:00Z";
-    save(
-        "removed",
-        "the reference after the removal of GET /pets/{petId}, Pro, functional",
-        reference(Plan::Pro, "pro", Profile::Functional, Some(0), removed).await,
-    );
+    reference("free", Plan::Free, Profile::Full, None, late).await;
+    reference("pro", Plan::Pro, Profile::Functional, Some(45), late).await;
+    reference("removed", Plan::Pro, Profile::Functional, Some(0), "2030-12-06T12:00:00Z").await;
     let small = Nature { limit: 90, first_window: 15, ..Nature::default() };
-    save("odd", "every other lawful choice", candidate(Nature { odd: true, ..small }).await);
+    candidate("odd", Nature { odd: true, ..small }).await;
     // At noon, at whatever time it is recorded: a day that ends in some hours.
     let minute = Timestamp::now().as_second().div_euclid(60) * 60;
     let clock_off = 12 * 3_600 - minute.rem_euclid(24 * 3_600);
-    save("day", "headers that report the day", candidate(Nature { reports_day: true, clock_off, ..small }).await);
+    candidate("day", Nature { reports_day: true, clock_off, ..small }).await;
 }
 
-async fn reference(plan: Plan, stated: &str, profile: Profile, cases: Option<usize>, start_at: &str) -> Trace {
+async fn reference(name: &str, plan: Plan, profile: Profile, cases: Option<usize>, start_at: &str) {
     let host = Host::start_at(plan, Variation::default(), Clock::stepping(), start_at).await;
     let mut options = options(&host.base_url, profile);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
-    options.plan = Some(stated.parse().expect("a plan"));
+    options.plan = Some(plan.name().parse().expect("a plan"));
     options.cases = cases;
-    probe(options, host.clock.clone()).await
+    record(name, options, host.clock.clone()).await;
 }
 
-async fn candidate(nature: Nature) -> Trace {
+async fn candidate(name: &str, nature: Nature) {
     let candidate = Candidate::start(nature).await;
     let mut options = options(&candidate.base_url, Profile::Full);
     options.plan = Some(format!("enterprise={},{PER_DAY}", nature.limit).parse().expect("a plan"));
-    probe(options, candidate.clock()).await
+    record(name, options, candidate.clock()).await;
 }
 
-async fn probe(mut options: Options, clock: Clock) -> Trace {
+/// Records a run, with the same address in every file.
+async fn record(name: &str, mut options: Options, clock: Clock) {
     // Always the same, so that recording again changes no more than the probes have; and one with which even nine generated requests
     // are of many kinds.
     options.seed = 17;
-    let (trace, ended_early) = Judge::new(options).clock(clock).probe().await.expect("a trace");
-    assert_eq!(ended_early, None);
-    trace
-}
-
-/// Writes a trace down, with the same key and address in every file.
-fn save(name: &str, about: &str, mut trace: Trace) {
-    let forms = forms(trace.context.keys[0].reveal());
-    for exchange in &mut trace.exchanges {
-        replace_key(&mut exchange.request, &forms);
-        let Line { step, request, response, .. } = line(exchange);
-        let step = if step.is_empty() { format!("{} {}", request.method, request.path) } else { step };
-        let parts = [("request", serde_json::to_string(&request)), ("response", serde_json::to_string(&response))];
-        for (part, text) in parts {
-            let text = text.expect("plain data");
-            let has_key = forms.iter().any(|(secret, _)| text.contains(secret));
-            assert!(!has_key, "the key of the run is in {name}, in the {part} of {step}");
-        }
-    }
-    trace.context.keys = vec![ApiKey::new(KEY).expect("a usable key")].into();
-    trace.context.base_url = BASE_URL.to_owned();
-    let text = text(&trace, about);
-    for (secret, _) in &forms {
-        assert!(!text.contains(secret), "the key of the run is in {name}, in its first line");
-    }
-    std::fs::write(format::path(name), text).expect("a writable folder");
-}
-
-/// The forms in which a run sends its key, each with that of [`KEY`].
-fn forms(key: &str) -> [(String, String); 8] {
-    [
-        (key.to_owned(), KEY.to_owned()),
-        (toggle_case(key), toggle_case(KEY)),
-        (key.to_ascii_lowercase(), KEY.to_ascii_lowercase()),
-        (key.to_ascii_uppercase(), KEY.to_ascii_uppercase()),
-        (basic(key), basic(KEY)),
-        (basic_user(key), basic_user(KEY)),
-        (key[..key.len() - 1].to_owned(), KEY[..KEY.len() - 1].to_owned()),
-        (key[1..].to_owned(), KEY[1..].to_owned()),
-    ]
-}
-
-/// Replaces a key in every part of a request that may hold one.
-fn replace_key(request: &mut Request, forms: &[(String, String)]) {
-    let replace = |text: &mut String| {
-        for (from, to) in forms {
-            *text = text.replace(from, to);
-        }
-    };
-    request.query.iter_mut().chain(&mut request.authorization).for_each(replace);
-    request.headers.iter_mut().for_each(|(_, value)| replace(value));
-    if let Some(body) = &mut request.body
-        && let Ok(mut text) = String::from_utf8(body.bytes.clone())
-    {
-        replace(&mut text);
-        body.bytes = text.into_bytes();
-    }
-}
-
-#[test]
-fn a_key_is_replaced_in_every_form_and_in_every_part_of_a_request() {
-    let key = "sk-Another-Key-4711";
-    let forms = forms(key);
-    for (from, to) in &forms {
-        let with = |key: &str| Request {
-            query: Some(format!("api_key={key}")),
-            authorization: Some(format!("Bearer {key}")),
-            headers: vec![("X-API-Key".to_owned(), key.to_owned()), ("Cookie".to_owned(), format!("token={key}"))],
-            body: Some(Body {
-                content_type: "application/json".to_owned(),
-                bytes: format!(r#"{{"api_key":"{key}"}}"#).into_bytes(),
-            }),
-            ..Request::new("POST", "/pets")
-        };
-        let mut request = with(from);
-        replace_key(&mut request, &forms);
-        assert_eq!(request, with(to), "{from}");
-    }
-}
-
-fn toggle_case(key: &str) -> String {
-    key.chars().map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
-}
-
-fn basic(key: &str) -> String {
-    BASE64_STANDARD.encode(format!("{key}:{key}"))
-}
-
-fn basic_user(key: &str) -> String {
-    BASE64_STANDARD.encode(format!("{key}:"))
-}
-
-/// A trace as the text of a file.
-fn text(trace: &Trace, about: &str) -> String {
-    let context = &trace.context;
-    let figures = context.plan_limits.expect("a stated plan");
-    let head = Head {
-        format: FORMAT.to_owned(),
-        about: about.to_owned(),
-        base_url: context.base_url.clone(),
-        keys: context.keys.iter().map(|key| key.reveal().to_owned()).collect(),
-        per_minute: figures.per_minute,
-        per_day: figures.per_day,
-        category_id: context.category_id,
-        name_mark: context.name_mark.clone(),
-    };
-    let mut text = serde_json::to_string(&head).expect("plain data") + "\n";
-    for exchange in &trace.exchanges {
-        text += &serde_json::to_string(&line(exchange)).expect("plain data");
-        text.push('\n');
-    }
-    text
-}
-
-fn line(exchange: &Exchange) -> Line {
-    let Request { method, path, query, authorization, headers, body, connection, replica: _ } =
-        exchange.request.clone();
-    let response = exchange.response().expect("a lawful server answers");
-    let (content_type, bytes) = body.map(|body| (body.content_type, body.bytes)).unzip();
-    let (body, body_base64) = match bytes.map(String::from_utf8) {
-        Some(Ok(text)) => (Some(text), None),
-        Some(Err(error)) => (None, Some(BASE64_STANDARD.encode(error.into_bytes()))),
-        None => (None, None),
-    };
-    Line {
-        step: exchange.step.clone(),
-        sent_at: exchange.sent_at.to_string(),
-        received_at: exchange.received_at.to_string(),
-        request: Asked {
-            method,
-            path,
-            query,
-            authorization,
-            headers,
-            content_type,
-            body,
-            body_base64,
-            kept: connection == Connection::Kept,
-        },
-        response: Answered {
-            status: response.status,
-            headers: response.headers.clone(),
-            body: String::from_utf8(response.body.clone()).expect("a lawful server answers in UTF-8"),
-        },
-    }
+    let (report, recording) = Judge::new(options).clock(clock).run_and_record().await.expect("a verdict");
+    assert_eq!(report.verdict, Verdict::Conforms, "{name}: {:#?}", broken(&report));
+    let (head, exchanges) = recording.split_once('\n').expect("a first line");
+    let mut head: Head = serde_json::from_str(head).expect("a head");
+    BASE_URL.clone_into(&mut head.base_url);
+    head.options["options"]["transport"]["unix_socket"] = Value::Null;
+    let path = root().join("fixtures/traces").join(format!("{name}.jsonl"));
+    std::fs::write(path, lines::head_line(&head) + exchanges).expect("a writable folder");
 }

@@ -48,6 +48,15 @@ async fn a_recorded_run_gives_the_same_report_and_contains_no_key_and_its_archiv
     }
 }
 
+#[test]
+fn the_recorded_runs_of_lawful_servers_conform() {
+    for name in ["free", "pro", "removed", "odd", "day"] {
+        let trace = root().join("fixtures/traces").join(format!("{name}.jsonl"));
+        let report = judge(&[trace], &Terms::default()).expect("a report");
+        assert_eq!(report.verdict, Verdict::Conforms, "{name}: {:#?}", crate::broken(&report));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trace_that_lacks_lines_is_incomplete_and_one_with_lines_of_another_is_refused() {
     let (_, trace) = run(Nature::default()).await;

@@ -75,33 +75,6 @@ pub(crate) fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Requires that a page of the repository has a table, or several. If it has not, the rows that are to be changed are named first.
-pub(crate) fn check_table(page: &str, table: &str) {
-    let text = read(page);
-    let (changed, is_there) = (changed_rows(&text, table), text.contains(table));
-    assert!(is_there, "the table in {page} is stale; changed rows:\n{changed}\nthe table should be:\n{table}");
-}
-
-/// The rows of a page that a table has not, after a minus, and those of the table that the page has not, after a plus.
-fn changed_rows(page: &str, table: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (page.lines().collect(), table.lines().collect());
-    let mut is_inside = false;
-    let is_of_table = |line: &&str| {
-        is_inside = line.starts_with('|') && (is_inside || new.contains(line));
-        is_inside
-    };
-    let rows = old.iter().copied().filter(is_of_table).filter(|row| !new.contains(row));
-    let rows = rows.map(|row| format!("- {row}\n"));
-    rows.chain(new.iter().filter(|row| !old.contains(row)).map(|row| format!("+ {row}\n"))).collect()
-}
-
-#[test]
-fn the_changed_rows_of_a_table_are_those_of_no_other() {
-    let page = "| x | y |\n|--|--|\n| 1 | 1 |\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n| 9 | 9 |\n";
-    let table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 5 |\n| 6 | 7 |\n";
-    assert_eq!(changed_rows(page, table), "- | 3 | 4 |\n+ | 3 | 5 |\n+ | 6 | 7 |\n");
-}
-
 /// The longest row of refusals of a key in a run, as the places of its exchanges. A refusal begins a new row where the run has waited before it as the refusal before
 /// announces, or for a minute where that announces nothing.
 pub(crate) fn longest_row_of_refusals(report: &Report) -> Vec<usize> {

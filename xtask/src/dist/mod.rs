@@ -1,12 +1,11 @@
 //! `cargo xtask dist`: the release files, for users without a toolchain.
 //!
-//! For each product a folder and an archive of it: the program, its licence and the licences of the linked packages; a Debian package;
-//! and the files of a container image, by platform. The same commit and toolchain give the same bytes, wherever and whenever it
+//! For each product a folder and an archive of it: the program, its licence and, with cargo-about, the licences of the linked packages; a Debian
+//! package; and the files of a container image, by platform. The same commit and tools give the same bytes, wherever and whenever it
 //! runs. Nothing has the same name for another architecture, so that the results of several machines go into one folder.
 
 mod archive;
 mod deb;
-mod licences;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -17,7 +16,7 @@ use clap_complete::Shell;
 
 use crate::bench::load::Server;
 use crate::bench::median;
-use crate::metadata::Metadata;
+use crate::metadata::{FEATURES, Metadata, Package};
 use crate::products::{DIST, JUDGE, PRODUCTS, Product, Programs, REFERENCE};
 use crate::{cargo, documents, image};
 
@@ -43,8 +42,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let out = options.out.clone().unwrap_or_else(|| metadata.target_directory.join("products"));
     empty(&out)?;
     let time = source_time()?;
+    let has_about = cargo::output(Command::new("cargo-about").arg("--version")).is_ok();
+    if !has_about {
+        eprintln!(
+            "without {THIRD_PARTY}, the licences of the linked packages: `cargo install cargo-about --features cli --locked` installs what makes it"
+        );
+    }
     for product in PRODUCTS {
         let folder = collect(product, &programs, &metadata, &out)?;
+        if has_about {
+            let package = metadata.member(product.package)?;
+            write_licences(package, &programs.target, &folder.join(THIRD_PARTY))?;
+        }
         let mut archive = folder.clone().into_os_string();
         archive.push(".tar.gz");
         archive::pack(&folder, Path::new(&archive), time)?;
@@ -80,10 +89,20 @@ fn collect(product: Product, programs: &Programs, metadata: &Metadata, out: &Pat
     std::fs::create_dir(&folder)?;
     std::fs::copy(programs.path(product), folder.join(product.program))?;
     std::fs::copy(metadata.workspace_root.join("LICENSE"), folder.join("LICENSE"))?;
-    std::fs::write(folder.join("THIRD-PARTY.txt"), licences::text(metadata, package)?)?;
     documents::completions(product, Shell::value_variants(), &folder.join("completions"))?;
     documents::man(product, &folder.join("man"))?;
     Ok(folder)
+}
+
+/// The file with the licences of the packages that are linked into a program.
+const THIRD_PARTY: &str = "THIRD-PARTY.txt";
+
+/// Writes the licences of the packages that are linked into the program of a package.
+fn write_licences(package: &Package, target: &str, file: &Path) -> anyhow::Result<()> {
+    let mut command = cargo::cargo();
+    command.args(["about", "generate", "--frozen", "--fail", "--features", FEATURES, "--target", target]);
+    command.arg("--manifest-path").arg(package.folder().join("Cargo.toml")).arg("--output-file").arg(file);
+    cargo::run(command.args(["--config", ".ci/about.toml", ".ci/about.hbs"]))
 }
 
 /// The time that everything packed bears, in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the commit.
