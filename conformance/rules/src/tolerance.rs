@@ -95,15 +95,3 @@ impl Tolerance {
         self.0.unsigned_abs()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_windows_in_a_row_are_never_taken_for_one() {
-        assert!(Tolerance::ROUNDING < Tolerance::KEPT);
-        assert!(Tolerance::LONGEST_MINUTE < Tolerance::DAY);
-        assert!(Tolerance::KEPT < Tolerance::MINUTE && Tolerance::MINUTE < Tolerance::NO_LONGER_KEPT);
-    }
-}

@@ -10,11 +10,3 @@ pub const MAX_LIMIT: usize = 100;
 
 /// The first moment of the day on which `GET /pets/{petId}` is removed: 2030-12-05T00:00:00Z.
 pub const REMOVAL: Timestamp = Timestamp::constant(1_922_659_200, 0);
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_removal_is_on_5_december_2030() {
-        assert_eq!(super::REMOVAL.to_string(), "2030-12-05T00:00:00Z");
-    }
-}

@@ -108,22 +108,6 @@ mod tests {
         assert_eq!(counters_of(2, &shared), [with(&[1]), with(&[0])]);
         let own: Vec<(usize, u64)> = (0..8).map(|at| (at % 2, 59 - at as u64 / 2)).collect();
         assert_eq!(counters_of(2, &own), [with(&[]), with(&[])]);
-        assert_eq!(counters_of(2, &own[..4]), [Counter::Unknown, Counter::Unknown], "one fall each is chance");
-    }
-
-    #[test]
-    fn one_of_three_may_count_for_itself() {
-        let order = [0, 1, 2, 1, 0, 2, 0, 1, 2, 2, 1, 0, 2, 0, 1, 0];
-        let (mut shared, mut own) = (60, 60);
-        let answers: Vec<(usize, u64)> = order
-            .into_iter()
-            .map(|at| {
-                let left = if at == 2 { &mut own } else { &mut shared };
-                *left -= 1;
-                (at, *left)
-            })
-            .collect();
-        assert_eq!(counters_of(3, &answers), [with(&[1]), with(&[0]), with(&[])]);
     }
 
     #[test]

@@ -61,10 +61,6 @@ impl<'t> Entry<'t> {
             names.extend(body.draft().and_then(|draft| draft.name.clone()));
         }
         let credential = request::credential_of(exchange, context);
-        Entry::answered(exchange, operation, credential, body)
-    }
-
-    fn answered(exchange: &'t Exchange, operation: Operation, credential: Credential, body: Body) -> Entry<'t> {
         let response = exchange.service_response();
         Entry {
             exchange,
@@ -77,13 +73,6 @@ impl<'t> Entry<'t> {
             date: response.and_then(Response::date),
             may_be_removed: false,
         }
-    }
-
-    /// The entry of this request with the outcome of another exchange.
-    #[must_use]
-    pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Entry<'t> {
-        let entry = Entry::answered(exchange, self.operation.clone(), self.credential, Body::Parsed);
-        Entry { may_be_removed: self.may_be_removed, ..entry }
     }
 
     /// The response of the service, if any.

@@ -103,8 +103,7 @@ impl<'t> History<'t> {
     }
 
     /// Builds a history from entries in the order of sending.
-    #[must_use]
-    pub fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
+    fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
         clock::settle(&mut entries);
         let doubts_category = context.extent == Extent::Run && !knows_category(context, &entries);
         for entry in &mut entries {

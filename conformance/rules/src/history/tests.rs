@@ -3,18 +3,6 @@ use crate::trace::exchange::Request;
 use crate::trace_builder::{TraceBuilder, animal};
 
 #[test]
-fn what_was_created_is_settled_once_reads_may_lag_no_longer() {
-    let settled = |seconds| {
-        let trace = TraceBuilder::new().create(7).wait(seconds).get(7, None).trace();
-        let history = History::new(&trace);
-        assert!(history.is_own(7) && !history.is_own(8));
-        (history.is_settled(7, &history.entries[1]), History::impatient(&trace).is_settled(7, &history.entries[1]))
-    };
-    assert_eq!(settled(4), (false, true));
-    assert_eq!(settled(5), (true, true));
-}
-
-#[test]
 fn an_animal_of_somebody_elses_is_certain_only_between_two_answers_that_show_it_alike() {
     let settled = |then: &dyn Fn(TraceBuilder) -> TraceBuilder| {
         let trace = then(TraceBuilder::new().get(7, Some("sold")).wait(6).get(7, None)).trace();

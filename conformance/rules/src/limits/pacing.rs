@@ -100,27 +100,20 @@ mod tests {
 
     #[test]
     fn a_minute_may_be_reported_as_a_little_longer_than_one() {
-        let left = |ahead, limit, plan| {
-            at_the_end(TraceBuilder::new().window(ahead).list(200, 5, limit), plan, |key, now| key.minute_left(now))
+        let later = |ahead, limit, plan, seconds| {
+            at_the_end(TraceBuilder::new().window(ahead).list(200, 5, limit), plan, |key, now| {
+                key.minute_left(now + SignedDuration::from_secs(seconds))
+            })
         };
+        let left = |ahead, limit, plan| later(ahead, limit, plan, 0);
         let seconds = |count| Some(SignedDuration::from_secs(count));
+        assert_eq!((later(30, 7, None, 20), later(30, 7, None, 31)), (seconds(10), None), "nothing is sent meanwhile");
         assert_eq!(left(30, 7, None), seconds(30));
         assert_eq!(left(62, 7, None), seconds(62), "rounded");
         assert_eq!(left(63, 7, None), None, "a day");
         assert_eq!(left(-1, 7, None), None, "it is over");
         assert_eq!(left(30, 60, FREE), seconds(30));
         assert_eq!(left(30, 1_000, FREE), seconds(30), "the last seconds of a day end within the minute too");
-    }
-
-    #[test]
-    fn what_is_left_of_a_minute_grows_less_while_nothing_is_sent() {
-        let later = |seconds| {
-            at_the_end(TraceBuilder::new().window(30).list(200, 5, 7), None, |key, now| {
-                key.minute_left(now + SignedDuration::from_secs(seconds))
-            })
-        };
-        assert_eq!(later(20), Some(SignedDuration::from_secs(10)));
-        assert_eq!(later(31), None);
     }
 
     #[test]
@@ -146,11 +139,10 @@ mod tests {
         assert!(!over(120, 0));
         assert!(over(121, 0));
         assert!(!over(121, 60), "a minute ago");
-        let others = |builder: TraceBuilder| at_the_end(builder, FREE, |key, now| key.is_over_admitted(now));
-        assert!(others(lists(120).key("sk-Other").list(200, 5, 60).key("sk-Key1").list(200, 880, 1_000)));
-        assert!(!others(lists(119).key("sk-Other").list(200, 5, 60).key("sk-Key1").list(200, 881, 1_000)));
+        let with = |builder: TraceBuilder| at_the_end(builder, FREE, |key, now| key.is_over_admitted(now));
+        assert!(!with(lists(119).key("sk-Other").list(200, 5, 60).key("sk-Key1").list(200, 881, 1_000)), "another key");
         let elsewhere = Request::new("GET", "/conform-no-such-path");
-        assert!(!others(lists(119).ask(elsewhere, 200, String::new()).list(200, 881, 1_000)), "another path");
+        assert!(!with(lists(119).ask(elsewhere, 200, String::new()).list(200, 881, 1_000)), "another path");
     }
 
     #[test]
@@ -160,8 +152,6 @@ mod tests {
         let over = |builder: TraceBuilder| at_the_end(builder, None, |key, now| key.is_over_admitted(now));
         assert!(!over(lists(3)));
         assert!(over(lists(4)));
-        let rounded = TraceBuilder::new().window(50).list(200, 0, 1).window(51).list(200, 0, 1);
-        assert!(over(rounded), "the end of one window, rounded differently");
         assert!(!over(lists(4).wait(60).window(60).list(200, 2, 3)), "the next window");
     }
 

@@ -85,16 +85,18 @@ mod tests {
 
     #[test]
     fn a_limit_identifies_the_plan_and_a_limit_of_a_thousand_does_so_by_the_distance_of_its_reset() {
-        for ahead in [20, 62, 63, 86_400] {
-            assert_eq!(learnt(reported(60, ahead)), Some(FREE), "{ahead}");
-            assert_eq!(learnt(reported(300, ahead)), Some(PRO), "{ahead}");
+        for (limit, ahead, plan) in [
+            (60, 20, Some(FREE)),
+            (300, 86_400, Some(PRO)),
+            (1_000, 62, Some(BUSINESS)),
+            (1_000, 63, Some(FREE)),
+            (10_000, 86_400, Some(PRO)),
+            // No plan has it as its minute.
+            (10_000, 20, None),
+            (7, 20, None),
+        ] {
+            assert_eq!(learnt(reported(limit, ahead)), plan, "{limit} {ahead}");
         }
-        assert_eq!(learnt(reported(1_000, 20)), Some(BUSINESS));
-        assert_eq!(learnt(reported(1_000, 62)), Some(BUSINESS));
-        assert_eq!(learnt(reported(1_000, 63)), Some(FREE));
-        assert_eq!(learnt(reported(10_000, 86_400)), Some(PRO));
-        assert_eq!(learnt(reported(10_000, 20)), None, "no plan has it as its minute");
-        assert_eq!(learnt(reported(7, 20)), None);
     }
 
     #[test]

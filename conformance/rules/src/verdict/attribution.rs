@@ -272,49 +272,4 @@ mod tests {
         assert_eq!(attributed(lists(2, &[(0, 500), (1, 500)]), "list.success"), [""], "all show it");
         assert_eq!(attributed(lists(2, &[(0, 500)]), "list.success"), [""], "the other one was not asked");
     }
-
-    #[test]
-    fn what_none_shows_by_itself_is_attributed_to_several() {
-        let own = (0..16).fold(TraceBuilder::new().fleet(2), |builder, at| {
-            builder.list(200, 59 - at as u64 / 2, 60).replica([0, 1, 1, 0][at % 4])
-        });
-        let own = attributed(own, "quota.every-operation");
-        assert!(
-            own.iter().all(|sentence| sentence == "only across replicas: each replica counts requests separately"),
-            "{own:?}"
-        );
-        let stores = TraceBuilder::new().fleet(2).create(7).replica(0).create(8).replica(1).wait(6);
-        let stores = stores.get(7, None).replica(1).get(8, None).replica(0);
-        let expected = "only across replicas: no replica shows this failure alone";
-        assert_eq!(attributed(stores, "get.success"), [expected]);
-    }
-
-    #[test]
-    fn a_replica_that_does_not_show_what_the_others_do_is_named() {
-        let created =
-            || TraceBuilder::new().fleet(3).create(7).replica(0).create(8).replica(1).create(9).replica(2).wait(6);
-        let sound = || created().get(7, Some("sold")).replica(1).get(8, Some("sold")).replica(0);
-        let blind = sound().get(7, None).replica(2).get(8, None).replica(2);
-        let expected = "only at http://127.0.0.1:3/v1, in 2 of 2 requests; the other replicas answered 2 similar requests without this failure";
-        assert_eq!(attributed(blind, "get.success"), [expected]);
-        let apart = sound().get(7, None).replica(2).get(9, None).replica(0).get(9, None).replica(1);
-        let expected = "only between http://127.0.0.1:3/v1 and the other replicas: no replica shows this failure alone";
-        assert_eq!(attributed(apart, "get.success"), [expected]);
-    }
-
-    #[test]
-    fn a_replica_whose_answers_agree_with_none_of_the_others_is_named() {
-        let answers = |count: usize| {
-            (0..count).fold(TraceBuilder::new().fleet(3), |builder, at| {
-                let replica = [0, 2, 1, 2][at % 4];
-                let left = if replica == 2 { 3 } else { 59 - at as u64 };
-                builder.list(200, left, 60).replica(replica)
-            })
-        };
-        let expected = "only between http://127.0.0.1:3/v1 and the other replicas: no replica shows this failure alone";
-        let many = attributed(answers(24), "headers.remaining-never-rises");
-        assert!(many.iter().all(|sentence| sentence == expected), "{many:?}");
-        let few = attributed(answers(12), "headers.remaining-never-rises");
-        assert!(few.iter().all(String::is_empty), "it may be chance: {few:?}");
-    }
 }

@@ -5,13 +5,11 @@
 //! - `combinations`: many lawful edits at once, alone and beside a breaking one.
 //! - `messages`: what is said and recorded of all these.
 //! - `withholding`: what a recording may leave out. Nothing may fail.
-//! - `generic`: every part of an answer in turn. What survives is lawful for a stated reason.
 
 #![expect(clippy::disallowed_methods, reason = "the recorded traces are files; the rules themselves read none")]
 
 mod breaking;
 mod combinations;
-mod generic;
 mod lawful;
 mod messages;
 mod recording;

@@ -111,8 +111,6 @@ mod tests {
         let later = |seconds| TraceBuilder::new().list(200, 0, 7).wait(seconds).list(429, 0, 7);
         assert_eq!(possible(later(59)), NONE);
         assert_eq!(possible(later(61)), [2], "the window is over");
-        assert_eq!(possible(later(59).dateless()), NONE);
-        assert_eq!(possible(later(61).dateless()), [2]);
         assert_eq!(possible(TraceBuilder::new().list(429, 0, 7).list(429, 0, 7).together(1..=2)), [1, 2]);
         assert_eq!(
             possible(TraceBuilder::new().list(200, 0, 7).key("sk-Other").list(429, 0, 7)),

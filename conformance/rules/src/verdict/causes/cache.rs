@@ -53,7 +53,7 @@ fn is_copy(entries: &[Entry<'_>], at: usize, again: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ids, shown};
+    use super::super::tests::shown;
     use crate::trace::exchange::Request;
     use crate::trace_builder::TraceBuilder;
 
@@ -81,13 +81,5 @@ mod tests {
     fn an_answer_to_the_key_that_comes_without_one_is_a_copy() {
         let causes = shown(TraceBuilder::new().list(200, 9, 60).key("sk-Unknown").list(200, 9, 60));
         assert!(causes[0].0.contains("a cache") && causes[0].1.contains(&"auth.invalid-key"), "{causes:?}");
-    }
-
-    #[test]
-    fn a_remaining_that_stays_within_a_second_is_no_copy() {
-        let flat = TraceBuilder::new().lists(60, &[(200, 9), (200, 9), (200, 9)]);
-        assert!(!ids(flat).contains(&"cache"));
-        let risen = orders(TraceBuilder::new().list(200, 9, 60), 8).list(200, 10, 60);
-        assert!(!ids(risen).contains(&"cache"));
     }
 }

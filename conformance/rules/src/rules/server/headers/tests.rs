@@ -16,22 +16,6 @@ fn answers(answers: &[(i64, i64)]) -> TraceBuilder {
 }
 
 #[test]
-fn the_limit_of_the_day_does_not_go_with_windows_of_a_minute() {
-    let plan = Some(PlanLimits { per_minute: 60, per_day: 1_000 });
-    let reported = |second: i64, limit| {
-        let first = TraceBuilder::new().plan(plan).window(50).list(200, 20, limit);
-        first.wait(60).window(second).list(200, 20, limit).failures_of("headers.limit-figure")
-    };
-    assert_eq!(reported(50, 1_000), [[2]]);
-    assert_eq!(reported(50, 60), NONE);
-    let first = TraceBuilder::new().plan(plan).window(50).list(200, 900, 1_000);
-    let of_the_day = first.wait(60).window(50).list(200, 20, 1_000);
-    assert_eq!(of_the_day.failures_of("headers.limit-figure"), NONE, "the Reset is wrong");
-    assert_eq!(reported(-10, 1_000), NONE, "one end shows nothing");
-    assert_eq!(reported(3_600, 1_000), NONE, "the day has just begun anew");
-}
-
-#[test]
 fn what_a_withheld_time_leaves_unknown_is_held_against_no_other_answer() {
     let moved =
         |builder: TraceBuilder| builder.wait(10).window(3_577).list(200, 5, 7).failures_of("headers.reset-time");
@@ -47,9 +31,7 @@ fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
     assert_eq!(moved(&[(0, 60), (57, 3_600)]), [[2, 1]]);
     assert_eq!(moved(&[(0, 60), (58, 3_600)]), NONE, "it has ended");
     assert_eq!(moved(&[(0, 3_600), (10, 3_587)]), [[2, 1]]);
-    assert_eq!(moved(&[(0, 3_600), (10, 3_588)]), NONE, "rounded");
     assert_eq!(moved(&[(0, 3_600), (10, 3_592)]), NONE, "rounded");
-    assert_eq!(moved(&[(0, 3_600), (10, 3_593)]), [[2, 1]]);
     let refused = |first, second| TraceBuilder::new().window(3_600).list(first, 5, 7).window(60).list(second, 5, 7);
     assert_eq!(refused(200, 404).failures_of("headers.reset-time"), [[2, 1]]);
     assert_eq!(refused(200, 429).failures_of("headers.reset-time"), NONE, "the exhausted window is another one");
@@ -140,14 +122,10 @@ fn of_two_limits_one_is_that_of_the_day() {
     };
     assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, 45, 30)]), [[3, 4]]);
     assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60)]), NONE, "30 was reported of one window only");
-    assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, -13, 30)]), NONE, "the same end, rounded");
-    assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, -12, 30)]), [[3, 4]]);
     let day = [(0, 60, 60), (1, 5_000, 1_000), (70, 50, 60), (71, 4_900, 1_000)];
     assert_eq!(reported(&day), NONE, "the end of the day is counted from the last requests");
     let midnight = [(0, 60, 60), (5, 55, 1_000), (70, 50, 60), (75, 86_400, 1_000)];
     assert_eq!(reported(&midnight), NONE, "the day ended with a minute");
-    assert_eq!(reported(&[(0, 62, 60), (5, 57, 30), (70, 50, 60), (75, 63, 30)]), NONE, "more than a minute ahead");
-    assert_eq!(reported(&[(0, 62, 60), (5, 57, 30), (70, 50, 60), (75, 62, 30)]), [[3, 4]]);
 }
 
 #[test]
@@ -172,19 +150,6 @@ fn in_a_log_without_a_date_what_remains_may_rise_before_the_reset_is_reported_an
 }
 
 #[test]
-fn before_anything_is_counted_no_window_runs_and_its_end_may_move() {
-    let moved = |first: u16, remaining| {
-        let begun = TraceBuilder::new().window(60).list(first, remaining, 7);
-        begun.wait(20).window(60).list(200, 6, 7).failures_of("headers.reset-time").is_empty()
-    };
-    assert!(moved(404, 7) && moved(404, 6), "a failure costs nothing, or is refunded");
-    assert!(moved(200, 7), "it was counted in a window that had ended");
-    let both = TraceBuilder::new().window(60).lists(7, &[(404, 6), (404, 5)]).together(1..=2);
-    let later = both.wait(20).window(60).list(200, 6, 7);
-    assert_eq!(later.failures_of("headers.reset-time"), NONE, "both were given back");
-}
-
-#[test]
 fn a_reset_is_compared_with_no_time_that_is_withheld() {
     let dated_by_the_judge = |withheld: bool| {
         let list = TraceBuilder::new().window(60).list(200, 5, 60).dateless().change_last(|exchange| {
@@ -198,17 +163,6 @@ fn a_reset_is_compared_with_no_time_that_is_withheld() {
     };
     assert_eq!(dated_by_the_judge(false), 1);
     assert_eq!(dated_by_the_judge(true), 0);
-}
-
-#[test]
-fn a_429_reports_the_end_of_the_window_that_runs() {
-    let refused = |ahead| {
-        let last = TraceBuilder::new().window(30).lists(60, &[(200, 1), (200, 0)]);
-        last.window(ahead).list(429, 0, 60).failures_of("headers.reset-time")
-    };
-    assert_eq!(refused(30), NONE);
-    assert_eq!(refused(28), NONE, "rounded");
-    assert_eq!(refused(1), [[3, 2]]);
 }
 
 #[test]
