@@ -95,13 +95,6 @@ fn changed_rows(page: &str, table: &str) -> String {
     rows.chain(new.iter().filter(|row| !old.contains(row)).map(|row| format!("+ {row}\n"))).collect()
 }
 
-#[test]
-fn the_changed_rows_of_a_table_are_those_of_no_other() {
-    let page = "| x | y |\n|--|--|\n| 1 | 1 |\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n| 9 | 9 |\n";
-    let table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 5 |\n| 6 | 7 |\n";
-    assert_eq!(changed_rows(page, table), "- | 3 | 4 |\n+ | 3 | 5 |\n+ | 6 | 7 |\n");
-}
-
 /// The longest row of refusals of a key in a run, as the places of its exchanges. A refusal begins a new row where the run has waited before it as the refusal before
 /// announces, or for a minute where that announces nothing.
 pub(crate) fn longest_row_of_refusals(report: &Report) -> Vec<usize> {
