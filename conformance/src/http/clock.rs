@@ -116,12 +116,4 @@ mod tests {
         tokio::join!(clock.sleep(hour), clock.sleep(half), clock.sleep(hour));
         assert_eq!(clock.now().duration_since(first), SignedDuration::from_millis(3_600_001));
     }
-
-    #[test]
-    fn the_system_clock_runs_by_itself() {
-        let clock = Clock::system();
-        let begun = clock.instant();
-        assert!(clock.now() >= Timestamp::now() - SignedDuration::from_mins(1));
-        assert!(clock.instant() >= begun);
-    }
 }

@@ -142,18 +142,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn error_numbers_are_removed() {
-        assert_eq!(without_number("Broken pipe (os error 32)"), "Broken pipe");
-        let (kind, message) = of(&io::Error::from(ErrorKind::ConnectionRefused));
-        assert_eq!((kind, message.as_str()), (None, "connection refused"));
-    }
-
-    #[test]
-    fn a_missing_file_is_named_without_an_error_number() {
-        assert_eq!(of_file(&io::Error::from(ErrorKind::NotFound)), "no such file");
-    }
-
-    #[test]
     fn a_certificate_of_version_1_is_said_to_be_one() {
         let version = rustls::OtherError(std::sync::Arc::new(webpki::Error::UnsupportedCertVersion));
         let error = rustls::Error::InvalidCertificate(rustls::CertificateError::Other(version));

@@ -158,12 +158,6 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_no_larger_than_what_remains() {
-        let window = |remaining| Window { limit: 60, remaining, reset: 0 };
-        assert_eq!([room(window(20)), room(window(4)), room(window(0))], [20, 4, 1]);
-    }
-
-    #[test]
     fn an_exhausted_window_is_awaited_by_the_servers_clock() {
         assert_eq!(before_many(&window("2", "3660"), 1), Advice::Go);
         assert_eq!(before_many(&window("1", "3660"), 1), Advice::Wait(Duration::from_secs(61)));
@@ -195,12 +189,6 @@ mod tests {
             };
             assert_eq!(wait, expected, "{values:?}");
         }
-    }
-
-    #[test]
-    fn without_any_word_a_moment_is_waited_and_then_a_whole_minute() {
-        let waits: Vec<Advice> = (0..3).map(|attempt| after_refusal(&response(429, &[]), attempt, 0.5)).collect();
-        assert_eq!(waits, [1.5, 62.0, 62.0].map(|seconds| Advice::Wait(Duration::from_secs_f64(seconds))));
     }
 
     #[test]

@@ -195,8 +195,6 @@ impl Target {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::form::Query;
     use super::*;
     use crate::options::Options;
@@ -206,14 +204,6 @@ mod tests {
 
     fn asked() -> impl Iterator<Item = &'static (Target, Form)> {
         FIRST.iter().chain(SECOND)
-    }
-
-    #[test]
-    fn no_form_is_asked_twice_of_one_target() {
-        let mut seen = HashSet::new();
-        for (target, form) in asked() {
-            assert!(seen.insert(format!("{target:?} {}", form.described)), "{target:?} {}", form.described);
-        }
     }
 
     #[test]
@@ -232,28 +222,5 @@ mod tests {
         let is_key = |form: Form| form.value("0000", "") == Some("Bearer 0000".to_owned());
         assert!([Form::OTHER_CASE, Form::LOWER_CASE, Form::UPPER_CASE].map(is_key).into_iter().all(|is_key| is_key));
         assert_eq!(asked().filter(|(_, form)| is_key(*form)).count(), 4, "only of forms that differ in case");
-    }
-
-    #[test]
-    fn every_operation_is_asked_with_every_kind_of_form() {
-        let kinds: [&[Form]; 5] = [
-            &[Form::NONE],
-            &[Form::UNKNOWN],
-            &[Form::LONGER, Form::SHORTER, Form::OTHER_END, Form::OTHER_CASE, Form::LOWER_CASE, Form::UPPER_CASE],
-            &[Form::BASIC_BARE, Form::BASIC_USER],
-            &[Form::ELSEWHERE],
-        ];
-        let operation = |target: &Target| match *target {
-            Path(path) if path.starts_with("/pets/") => Get,
-            Path(_) => List,
-            Body(_) | Labelled(_) | CreateAt(_) => Create,
-            operation => operation,
-        };
-        for wanted in [List, Get, Orders, Create] {
-            for kind in kinds.map(|kind| kind.iter().map(|form| form.described).collect::<Vec<_>>()) {
-                let mut asked = asked().filter(|(target, _)| operation(target) == wanted);
-                assert!(asked.any(|(_, form)| kind.contains(&form.described)), "{wanted:?} {kind:?}");
-            }
-        }
     }
 }

@@ -105,35 +105,3 @@ impl Part {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use animal_store_rules::catalogue::scope::Profile;
-
-    fn is_needed(part: Part, only: &[&str]) -> bool {
-        let only = only.iter().map(|id| (*id).to_owned()).collect();
-        part.is_needed(&Scope { only, ..Scope::default() })
-    }
-
-    #[test]
-    fn a_selected_requirement_is_sent_what_it_needs_and_no_more() {
-        assert!(is_needed(OtherIds, &["get.not-found"]));
-        for part in [Creations, Lists, NearMisses, Credentials, Exhaustion] {
-            assert!(!is_needed(part, &["get.not-found"]), "{part:?}");
-        }
-        assert!(is_needed(Creations, &["get"]), "a prefix selects several");
-        assert!(!is_needed(Exhaustion, &["list", "create"]) && is_needed(Exhaustion, &["list", "quota.recovers"]));
-    }
-
-    #[test]
-    fn every_requirement_needs_some_part_and_a_run_without_a_selection_every_part() {
-        let unobservable = ["events.none"];
-        for requirement in catalogue().of(Party::Server).filter(|found| !unobservable.contains(&found.id.as_str())) {
-            assert!(!parts_for(&requirement.id).is_empty(), "{}", requirement.id);
-        }
-        assert!(ALL.iter().all(|part| is_needed(*part, &[])));
-        let functional = Scope { profile: Profile::Functional, ..Scope::default() };
-        assert!(!Exhaustion.is_needed(&functional));
-    }
-}

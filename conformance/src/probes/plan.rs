@@ -294,16 +294,6 @@ mod tests {
     }
 
     #[test]
-    fn one_requirement_costs_few_requests() {
-        let plan = plan_on("free", |options| options.scope.only = vec!["get.not-found".to_owned()]);
-        assert_eq!((plan.requests, plan.keyless, plan.animals), (8, 0, 0), "{plan:?}");
-        let plan = plan_on("free", |options| options.scope.only = vec!["orders".to_owned()]);
-        assert_eq!((plan.requests, plan.probes), (2, vec![Probe::Tour]));
-        let plan = plan_on("free", |options| options.scope.only = vec!["list".to_owned()]);
-        assert!(!plan.probes.contains(&Probe::Quota(Turn::First)), "{plan:?}");
-    }
-
-    #[test]
     fn a_rerun_with_a_small_limit_sends_bodies_on_the_way_to_exhausting_the_key() {
         let rerun = |name: &str| {
             plan_on(name, |options| {

@@ -42,17 +42,3 @@ impl Report {
 fn exchanges(requirement: &RequirementReport) -> BTreeSet<usize> {
     requirement.evidence.iter().flat_map(|evidence| &evidence.exchanges).map(|exchange| exchange.number).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use animal_store_rules::catalogue::catalogue;
-
-    use super::*;
-
-    #[test]
-    fn what_hides_others_is_in_the_catalogue() {
-        for id in HIDING {
-            assert!(catalogue().get(id).is_some(), "{id}");
-        }
-    }
-}

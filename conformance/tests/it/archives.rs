@@ -1,4 +1,4 @@
-//! Archives of ordinary sessions: how many faults of the laboratory they still show, and that they accuse no lawful server.
+//! Archives of ordinary sessions: which requirements they show as broken, and that they accuse no lawful server.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -24,7 +24,37 @@ use crate::session::session;
 use crate::trials::{Outcome, Table, block_on};
 
 /// So many seeds of lawful servers have a session.
-const SEEDS: u64 = 50;
+const SEEDS: u64 = 10;
+
+/// Faults that together break every requirement which an archive of a session shows, whatever it lacks.
+const SHOWN: [&str; 26] = [
+    "service.json.one-byte-each",
+    "auth.missing-key.connection-remembers-key",
+    "pet.members.string-ids",
+    "pet.status-values.shouted-status",
+    "pet.unique-id.ids-per-process",
+    "list.success.partial-content",
+    "list.array.envelope",
+    "list.bad-parameters.parameters-crash",
+    "list.limit-minimum.one-more",
+    "create.success.created-is-200",
+    "create.name-required.everything-422",
+    "get.success.inner-ids",
+    "get.success.slow-replica",
+    "get.not-found.nobody-is-204",
+    "orders.exists.no-orders",
+    "errors.shape.empty-401",
+    "errors.status-member.always-400",
+    "headers.limit.none-on-401",
+    "headers.limit-figure.limit-of-the-library",
+    "headers.remaining-range.one-below-nought",
+    "headers.reset-time.milliseconds",
+    "quota.not-exceeded.per-operation",
+    "quota.retry-after.no-retry-after",
+    "versioning.path.second-version",
+    "versioning.sunset.another-day",
+    "versioning.deprecation-header.deprecation-true",
+];
 
 /// A store that is in use has more animals than one page shows.
 const STOCK: usize = 30;
@@ -36,24 +66,26 @@ type LeaveOut = fn(&mut Value);
 const LEFT_OUT: [(&str, LeaveOut); 3] =
     [("complete", |_| {}), ("without Authorization", leave_out_keys), ("without bodies", leave_out_bodies)];
 
-/// What stands for no requirement.
-const NOTHING: &str = "nothing";
-
 /// The table of the faults, and a test for each lawful server.
 pub(crate) fn trials() -> Vec<Trial> {
-    let faults = faults().into_iter().map(|fault| (fault.name.clone(), fault));
-    let faults = Table::new("archive", faults, |fault| block_on(row(fault)));
+    let fault = |name: &str| {
+        let fault = faults().into_iter().find(|fault| fault.name == name);
+        (name.to_owned(), fault.unwrap_or_else(|| panic!("the laboratory has no fault {name}")))
+    };
+    let shown = Table::new("archive", SHOWN.map(fault), |fault| block_on(row(fault)));
     let seeds = (0..=SEEDS).map(|seed| (format!("seed {seed}"), seed));
     let mut trials = Table::new("archive", seeds, |seed| block_on(nobody_is_accused(*seed))).trials();
-    trials.push(faults.snapshot("archives"));
+    trials.push(shown.snapshot("archives"));
     trials
 }
 
 /// What of a session with a fault its archives show.
 async fn row(fault: &Fault) -> Outcome {
+    let recorded = Recorded::of(fault.variation.clone()).await;
     let mut row = format!("{}\n", fault.name);
-    for (what, caught) in caught(fault.variation.clone()).await {
-        let caught = if caught.is_empty() { NOTHING.to_owned() } else { caught.join(" ") };
+    for (what, leave_out) in LEFT_OUT {
+        let caught = recorded.broken(0..recorded.count(), leave_out);
+        let caught = if caught.is_empty() { "nothing".to_owned() } else { caught.join(" ") };
         writeln!(row, "    {what}: {caught}").expect("memory");
     }
     Ok(row)
@@ -67,12 +99,6 @@ async fn nobody_is_accused(seed: u64) -> Outcome {
     let parts = recorded.parts().map(|part| (format!("{part:?}"), recorded.broken(part, |_| {})));
     let accused: Vec<_> = whole.into_iter().chain(parts).filter(|(_, broken)| !broken.is_empty()).collect();
     if accused.is_empty() { Ok(String::new()) } else { Err(format!("{accused:#?}")) }
-}
-
-/// What is broken in a session with a server, by what its archive lacks.
-async fn caught(variation: Variation) -> Vec<(&'static str, Vec<String>)> {
-    let recorded = Recorded::of(variation).await;
-    LEFT_OUT.map(|(what, leave_out)| (what, recorded.broken(0..recorded.count(), leave_out))).into()
 }
 
 /// The archive of a session with a server.

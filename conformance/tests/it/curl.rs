@@ -190,13 +190,3 @@ async fn a_finding_that_needs_its_connection_is_repeated_by_one_command() {
         }
     }
 }
-
-#[tokio::test]
-async fn a_body_that_is_left_on_the_connection_is_the_cause_that_is_named() {
-    for (fault, id) in [("get.not-found.unread-body", "get.not-found"), ("get.success.unread-long-body", "get.success")]
-    {
-        let (report, _host) = report_on(fault).await;
-        let cause = report.cause_of(id).unwrap_or_else(|| panic!("{fault} has no cause"));
-        assert_eq!(cause.id, "unread-body", "{fault}");
-    }
-}

@@ -13,7 +13,7 @@ use crate::session::session;
 use crate::trials::{Outcome, Table, block_on};
 
 /// So many seeds of lawful servers have a session.
-const SEEDS: u64 = 30;
+const SEEDS: u64 = 10;
 
 /// Requirements that a description can express: the first fault of each contradicts it.
 const EXPRESSED: [&str; 7] = [

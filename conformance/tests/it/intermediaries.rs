@@ -9,8 +9,6 @@ use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::Verdict;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{UnixListener, UnixStream};
 
 use crate::host::Host;
 use crate::{broken, options};
@@ -106,15 +104,6 @@ async fn a_balancer_that_loses_its_backend_in_the_middle_leaves_the_run_incomple
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_few_answers_of_a_balancer_are_counted_and_not_judged() {
-    let now_and_then: Answer = |request, _| (request.is_list() && request.number == 20).then(|| page(502, "nginx"));
-    let report = behind(now_and_then, |_| {}).await.expect("a verdict");
-    assert_ne!(report.verdict, Verdict::Violates, "{:?}", broken(&report));
-    let answered: usize = report.answerers.intermediaries.iter().map(|intermediary| intermediary.requests).sum();
-    assert_eq!(report.answerers.service + answered, report.requests);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_creation_whose_answer_is_lost_at_a_balancer_is_repeated_under_another_name() {
     let created = AtomicUsize::new(0);
     let lost = Layer::default().after(move |_, response, _| {
@@ -126,44 +115,4 @@ async fn a_creation_whose_answer_is_lost_at_a_balancer_is_repeated_under_another
     assert_eq!((report.verdict, broken(&report)), (Verdict::Conforms, Vec::new()), "{:?}", report.ended_early);
     let named = &report.answerers.intermediaries;
     assert!(matches!(&named[..], [nginx] if nginx.requests == 2), "{named:?}");
-}
-
-/// Passes on what a server on a socket and its clients say, with an informational response before each other one.
-async fn hint_early(from: UnixListener, to: std::path::PathBuf) {
-    const HINT: &[u8] = b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n";
-    while let Ok((client, _)) = from.accept().await {
-        let to = to.clone();
-        tokio::spawn(async move {
-            let (mut asked, mut answered) = client.into_split();
-            let (mut answers, mut asks) = UnixStream::connect(to).await?.into_split();
-            let asking = tokio::spawn(async move { tokio::io::copy(&mut asked, &mut asks).await });
-            let mut part = vec![0; 65_536];
-            loop {
-                let length = answers.read(&mut part).await?;
-                if length == 0 {
-                    break;
-                }
-                if part.starts_with(b"HTTP/1.1 ") {
-                    answered.write_all(HINT).await?;
-                }
-                answered.write_all(&part[..length]).await?;
-            }
-            asking.abort();
-            std::io::Result::Ok(())
-        });
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_whose_responses_follow_early_hints_conforms() {
-    let host = Host::start(Plan::Free, Variation::default()).await;
-    let mut options = options(&host.base_url, Profile::Full);
-    options.api_key = ApiKey::new(&host.key).expect("a usable key");
-    let folder = tempfile::tempdir().expect("a folder");
-    let socket = folder.path().join("hints");
-    let server = options.transport.unix_socket.replace(socket.clone()).expect("the socket of the server");
-    let hints = tokio::spawn(hint_early(UnixListener::bind(socket).expect("a socket"), server));
-    let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict");
-    assert_eq!(report.verdict, Verdict::Conforms, "{:?}", broken(&report));
-    hints.abort();
 }

@@ -29,7 +29,6 @@ mod lawful;
 mod mistakes;
 mod preflight;
 mod printable;
-mod processes;
 mod progress;
 mod proxy;
 mod proxy_faithful;

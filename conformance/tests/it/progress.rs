@@ -8,6 +8,7 @@ use tokio::process::{Child, Command};
 
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::command_line::{command, conform, text};
+use crate::preflight::silent_port;
 
 #[tokio::test]
 async fn where_no_terminal_is_each_probe_gets_a_line() {
@@ -89,7 +90,7 @@ async fn an_interrupted_run_judges_what_it_has_and_exits_as_interrupted_programs
 #[cfg(unix)]
 #[tokio::test]
 async fn a_run_that_is_interrupted_while_it_waits_for_a_server_says_that_nothing_was_judged() {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
+    let (_taken, nobody) = silent_port();
     let base_url = format!("http://{nobody}/v1");
     let args = ["--base-url", &base_url, "--api-key", KEY, "--wait", "600"];
     let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");

@@ -172,7 +172,7 @@ pub(crate) async fn echo() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_of_any_length_pass_with_a_length_or_in_chunks() {
+async fn bodies_of_any_length_pass() {
     let running = Running::start(&echo().await, |_| {}).await;
     let client = http_client();
     let mut length = 0_usize;
@@ -183,12 +183,6 @@ async fn bodies_of_any_length_pass_with_a_length_or_in_chunks() {
         assert!(response.bytes().await.expect("a body") == body, "a body of {length} bytes was changed");
         length = length * 7 + 1;
     }
-    let chunked = "POST /v1/any HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n5\r\ndefgh\r\n0\r\n\r\n";
-    let answer = sent(&running, chunked).await.to_ascii_lowercase();
-    assert!(
-        answer.contains("transfer-encoding: chunked") && answer.contains("abc") && answer.contains("defgh"),
-        "{answer}"
-    );
     let head = client.head(format!("{}/any", running.base_url)).send().await.expect("an answer");
     assert_eq!((head.status(), head.bytes().await.expect("no body").len()), (StatusCode::OK, 0));
     let report = running.report().await;
@@ -208,7 +202,7 @@ pub(crate) async fn reference(fault: &str) -> Embedded {
 }
 
 /// The requests of an ordinary client, with a mistake of each kind that servers have to answer.
-pub(crate) async fn session(base_url: &str, key: &str) {
+async fn session(base_url: &str, key: &str) {
     let client = http_client();
     let ask = |method: Method, path: &str| client.request(method, format!("{base_url}{path}")).bearer_auth(key);
     let create = |body: &'static str| ask(Method::POST, "/pets").header("content-type", "application/json").body(body);
@@ -281,12 +275,7 @@ async fn nobody_is_accused_of_an_ordinary_session_and_its_trace_gives_the_same_v
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_a_fault_is_named_while_the_proxy_runs() {
-    for (fault, id) in [
-        ("list.array.envelope", "list.array"),
-        ("pet.status-values.shouted-status", "pet.status-values"),
-        ("create.echo.capitalised", "create.echo"),
-        ("list.status-filter.filter-ignored", "list.status-filter"),
-    ] {
+    for (fault, id) in [("list.array.envelope", "list.array"), ("create.echo.capitalised", "create.echo")] {
         let server = reference(fault).await;
         let folder = tempfile::tempdir().expect("a folder");
         let trace = folder.path().join("traffic.jsonl");
@@ -307,30 +296,6 @@ async fn a_server_with_a_fault_is_named_while_the_proxy_runs() {
         assert!(shown.iter().any(|line| line.starts_with(&format!("{id}: expected "))), "{fault}: {shown:?}");
         assert!(!failed(&report).iter().any(|id| id.starts_with("client.")), "{fault}: {:?}", broken(&report));
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_goes_on_after_a_429_is_named_and_the_server_is_not() {
-    let server = reference("").await;
-    let running = Running::start(server.base_url(), |_| {}).await;
-    let client = http_client();
-    // The minute may end meanwhile, and then the limit begins anew. Pools may use two connections in turn, so the client goes on for longer
-    // than it takes to hand one over.
-    let mut refused_since: Option<std::time::Instant> = None;
-    while refused_since.is_none_or(|since| since.elapsed() < Duration::from_millis(600)) {
-        let asked = client.get(format!("{}/pets", running.base_url)).bearer_auth(server.api_key());
-        let response = asked.send().await.expect("an answer");
-        let left = response.headers().get("retry-after").map_or("0", |value| value.to_str().expect("digits"));
-        let is_early = left.parse::<u64>().expect("a number of seconds") >= 5;
-        refused_since = if is_early { refused_since.or_else(|| Some(std::time::Instant::now())) } else { None };
-        response.bytes().await.expect("a body");
-    }
-    let report = running.report().await;
-    // A fast machine sends more than six requests meanwhile, and the gaps between them never grow.
-    let broken_rules = failed(&report);
-    assert!(broken_rules.iter().any(|id| id == "client.retry-after-seconds"), "{:?}", broken(&report));
-    let of_clients = ["client.retry-after-seconds", "client.backoff"];
-    assert!(broken_rules.iter().all(|id| of_clients.contains(&id.as_str())), "{:?}", broken(&report));
 }
 
 #[tokio::test(flavor = "multi_thread")]

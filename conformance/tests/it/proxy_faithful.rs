@@ -46,20 +46,21 @@ async fn a_body_in_chunks_is_passed_on_whatever_the_method_is() {
         let request = format!(
             "{method} /v1/any HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
         );
-        let answer = sent(&running, &request).await;
-        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("abc"), "{method}: {answer}");
+        let answer = sent(&running, &request).await.to_ascii_lowercase();
+        assert!(answer.starts_with("http/1.1 200") && answer.contains("abc"), "{method}: {answer}");
+        assert!(answer.contains("transfer-encoding: chunked"), "{method}: {answer}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_upload_is_no_silent_server() {
-    let running = Running::start(&echo().await, |settings| settings.timeout = Duration::from_millis(200)).await;
+    let running = Running::start(&echo().await, |settings| settings.timeout = Duration::from_secs(2)).await;
     let authority = running.base_url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
     let mut stream = TcpStream::connect(authority).await.expect("the proxy");
     let head = "POST /v1/any HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 6\r\n\r\nabc";
     stream.write_all(head.as_bytes()).await.expect("the proxy");
     // The client is to send more all the while, so nothing can be awaited instead.
-    tokio::time::sleep(Duration::from_millis(700)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     stream.write_all(b"def").await.expect("the proxy");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.expect("the proxy");
@@ -97,14 +98,8 @@ async fn used_as_an_ordinary_proxy_it_serves_its_own_host_and_explains_the_rest(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_there_or_elsewhere_is_the_reason_that_is_given() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+async fn a_server_that_is_elsewhere_is_the_reason_that_is_given() {
     let asks = r#"exec curl --silent --noproxy '*' --output /dev/null "$CONFORM_PROXY_URL/pets""#;
-    let down = format!("http://{nobody}/v1");
-    let output = command(&["proxy", "--to", &down, "--", "sh", "-c", asks]).output().await.expect("the program starts");
-    let err = text(&output.stderr);
-    assert_eq!((output.status.code(), err.contains("connection refused")), (Some(3), true), "{err}");
-
     let app = axum::Router::new().route("/v1/pets", axum::routing::get(|| async { "[]" }));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let unversioned = format!("http://{}", listener.local_addr().expect("an address"));

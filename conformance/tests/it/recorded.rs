@@ -186,22 +186,6 @@ fn of_an_archive_the_side_is_judged_that_was_asked_for() {
     assert!(nothing.contains("no requirement of the side `server`"), "{nothing}");
 }
 
-#[test]
-fn a_file_that_cannot_be_read_to_its_end_is_not_judged() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let error = |name: &str, text: &str| {
-        let file = written(folder.path(), name, text);
-        judge(&[file], &Terms::default()).expect_err("an unusable file").to_string()
-    };
-    assert!(error("a.har", &SESSION[..SESSION.len() - 20]).contains("a.har: line "));
-    assert!(error("b.txt", "hello").contains("neither a trace"));
-    assert!(
-        error("c.jsonl", "{\"format\":\"animal-store-trace/1\"}\n").contains("`animal-store-trace/1` is not known")
-    );
-    assert!(error("d.har", r#"{"log":{"entries":[]}}"#).contains("no request to an Animal Store"));
-    assert!(judge(&[folder.path().join("none")], &Terms::default()).is_err());
-}
-
 /// Recordings of lawful servers by real recorders, and in shapes that exporters give them: `fixtures/archives/lawful`.
 fn lawful_archives() -> Vec<PathBuf> {
     let folder = root().join("fixtures/archives/lawful");

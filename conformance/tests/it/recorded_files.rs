@@ -93,16 +93,11 @@ fn error(file: &Path) -> String {
 fn however_an_archive_is_packed_it_is_judged_alike() {
     let plain = recording();
     let (har, files) = attached();
-    let utf16 = |order: fn(u16) -> [u8; 2], mark: &str| -> Vec<u8> {
-        format!("{mark}{plain}").encode_utf16().flat_map(order).collect()
-    };
+    let utf16: Vec<u8> = format!("\u{feff}{plain}").encode_utf16().flat_map(u16::to_le_bytes).collect();
     let rows = [
         ("gzip", gzip(plain.as_bytes())),
-        ("UTF-16, little end first, with a mark", utf16(u16::to_le_bytes, "\u{feff}")),
-        ("UTF-16, little end first", utf16(u16::to_le_bytes, "")),
-        ("UTF-16, big end first, with a mark", utf16(u16::to_be_bytes, "\u{feff}")),
-        ("UTF-16, big end first", utf16(u16::to_be_bytes, "")),
-        ("UTF-16 in gzip", gzip(&utf16(u16::to_le_bytes, "\u{feff}"))),
+        ("UTF-16", utf16.clone()),
+        ("UTF-16 in gzip", gzip(&utf16)),
         ("deflated in ZIP", zip(&in_folder("", har.clone(), files.clone()), CompressionMethod::DEFLATE)),
         ("stored in a folder in ZIP", zip(&in_folder("a/", har.clone(), files.clone()), CompressionMethod::STORE)),
         ("ZIP with bodies in place", zip(&in_folder("", plain.clone(), Vec::new()), CompressionMethod::DEFLATE)),

@@ -54,12 +54,13 @@ async fn the_reference_conforms_on_a_free_key_within_its_budget() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_sends_no_more_than_its_plan_announces() {
+async fn the_reference_conforms_on_every_plan_and_a_run_sends_no_more_than_its_plan_announces() {
     for (plan, stated) in [(Plan::Free, "free"), (Plan::Pro, "pro"), (Plan::Business, "business")] {
         let mut announced = options("http://127.0.0.1:1/v1", Profile::Full);
         announced.plan = Some(stated.parse().expect("a plan"));
         let announced = Forecast::of(&announced);
         let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z").await;
+        assert_eq!(report.verdict, Verdict::Conforms, "{stated}: {:#?}", broken(&report));
         let without = report.requests - report.requests_with_key;
         assert!(report.requests_with_key <= announced.keyed, "{stated}: {} of {announced:?}", report.requests_with_key);
         assert!(without <= announced.keyless, "{stated}: {without} without a key, of {announced:?}");
@@ -82,26 +83,16 @@ async fn a_second_key_makes_a_run_shorter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_reference_conforms_on_a_pro_and_on_a_business_key() {
-    for (plan, stated) in [(Plan::Pro, "pro"), (Plan::Business, "business")] {
-        let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z").await;
-        assert_eq!(report.verdict, Verdict::Conforms, "{stated}: {:#?}", broken(&report));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn on_an_enterprise_key_only_the_exhaustion_stays_out_of_reach() {
     let report = verdict_on(Plan::Enterprise, "enterprise", Profile::Full, "2026-06-01T12:00:45Z").await;
     assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
-    let gaps = report
-        .requirements
-        .iter()
-        .filter(|r| r.status == Status::NotExercised && r.id.split('.').next() != Some("versioning"));
-    assert!(
-        gaps.clone().count() > 0 && gaps.clone().all(|r| r.id.starts_with("quota.")),
-        "{:?}",
-        gaps.map(|r| &r.id).collect::<Vec<_>>()
-    );
+    let missed = report.requirements.iter().filter(|requirement| requirement.status == Status::NotExercised);
+    let missed: Vec<_> = missed.filter(|requirement| !requirement.id.starts_with("versioning.")).collect();
+    let ids: Vec<&str> = missed.iter().map(|requirement| requirement.id.as_str()).collect();
+    assert!(!ids.is_empty() && ids.iter().all(|id| id.starts_with("quota.")), "{ids:?}");
+    let enforced = missed.iter().find(|requirement| requirement.id == "quota.enforced").expect("not exercised");
+    let reason = enforced.reason.as_deref().unwrap_or_default();
+    assert!(reason.contains("--max-requests"), "{reason}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

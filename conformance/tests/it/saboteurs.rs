@@ -1,7 +1,7 @@
 //! Saboteurs: the reference with one of its faults. The matrix shows which is caught by which requirement; it is committed, and
 //! read before it is committed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use animal_store_conformance::Judge;
 use animal_store_conformance::recorded::{self, Terms};
@@ -17,14 +17,32 @@ use crate::support::few_refusals;
 use crate::trials::{Outcome, Table, block_on, plain};
 use crate::{figures, options};
 
-/// A test for each saboteur, and those of the matrix.
+/// The reference with a fault.
+struct Saboteur {
+    fault: Fault,
+    /// Whether the recordings of the run are judged as well: those of the first saboteur of each requirement.
+    is_judged_again: bool,
+}
+
+/// A test for each saboteur, for the first saboteur of each requirement about limits with two keys, and for the matrix.
 pub(crate) fn trials() -> Vec<Trial> {
-    let named = |faults: Vec<Fault>| faults.into_iter().map(|fault| (fault.name.clone(), fault));
-    let (with_two_keys, others) = faults().into_iter().partition(|fault| NEED_TWO_KEYS.contains(&fault.name.as_str()));
-    let table = Table::new("saboteur", named(others), |fault| block_on(row(fault)));
+    let mut of_two_keys = Vec::new();
+    let mut saboteurs = Vec::new();
+    let mut requirements = HashSet::new();
+    // A fault may have a state, so each run has a fault of its own.
+    for (fault, with_two_keys) in faults().into_iter().zip(faults()) {
+        let is_first = requirements.insert(fault.targets[0]);
+        let needs_two_keys = NEED_TWO_KEYS.contains(&fault.name.as_str());
+        if needs_two_keys || is_first && is_of_limits(&fault) {
+            of_two_keys.push((fault.name.clone(), with_two_keys));
+        }
+        if !needs_two_keys {
+            saboteurs.push((fault.name.clone(), Saboteur { fault, is_judged_again: is_first }));
+        }
+    }
+    let table = Table::new("saboteur", saboteurs, |saboteur| block_on(row(saboteur)));
     let mut trials = table.trials();
-    let of_limits: Vec<Fault> = faults().into_iter().filter(is_of_limits).chain(with_two_keys).collect();
-    trials.extend(Table::new("two_keys", named(of_limits), |fault| block_on(row_of_two_keys(fault))).trials());
+    trials.extend(Table::new("two_keys", of_two_keys, |fault| block_on(row_of_two_keys(fault))).trials());
     trials.push(table.snapshot_with_figures("matrix", figures::check));
     trials.push(plain!("saboteurs", every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one));
     trials
@@ -42,21 +60,27 @@ const WITH_A_SEED: [(&str, u64); 4] = [
     ("quota.enforced.spares-orders", 8),
 ];
 
-/// Whether it breaks something about limits, which a quota key must not hide.
+/// Whether a fault breaks a requirement about limits, which a quota key must not hide.
 fn is_of_limits(fault: &Fault) -> bool {
-    let is_of_limits = |target: &&str| target.starts_with("quota.") || target.starts_with("headers.re");
-    !NEED_TWO_KEYS.contains(&fault.name.as_str()) && fault.targets.iter().any(is_of_limits)
+    fault.targets[0].starts_with("quota.") || fault.targets[0].starts_with("headers.re")
 }
 
 /// With a second key, which the run exhausts as well, a saboteur is caught by the same requirements.
 async fn row_of_two_keys(fault: &Fault) -> Outcome {
-    let caught = caught_by(fault, true).await?;
-    let missed: Vec<_> = fault.targets.iter().filter(|target| !caught.iter().any(|id| id == *target)).collect();
-    if missed.is_empty() { Ok(String::new()) } else { Err(format!("not caught by {missed:?}, only by {caught:?}")) }
+    let (report, _) = run(fault, true).await?;
+    caught_by(fault, &report).map(|_| String::new())
 }
 
-/// The requirements that a saboteur is seen to break in one full run, without generated requests.
-async fn caught_by(fault: &Fault, has_two_keys: bool) -> Result<Vec<String>, String> {
+/// The requirements that a report calls broken: those that the fault targets are among them.
+fn caught_by(fault: &Fault, report: &Report) -> Result<Vec<String>, String> {
+    let failed = report.requirements.iter().filter(|requirement| requirement.failures > 0);
+    let caught: Vec<String> = failed.map(|requirement| requirement.id.clone()).collect();
+    let missed: Vec<_> = fault.targets.iter().filter(|target| !caught.iter().any(|id| id == *target)).collect();
+    if missed.is_empty() { Ok(caught) } else { Err(format!("not caught by {missed:?}, only by {caught:?}")) }
+}
+
+/// The report and the recording of one full run against a saboteur, without generated requests.
+async fn run(fault: &Fault, has_two_keys: bool) -> Result<(Report, String), String> {
     let host = Host::start(fault.plan, fault.variation.clone()).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
@@ -71,14 +95,19 @@ async fn caught_by(fault: &Fault, has_two_keys: bool) -> Result<Vec<String>, Str
     let outcome = Judge::new(options).clock(host.clock.clone()).run_and_record().await;
     let (report, trace) = outcome.map_err(|error| format!("no verdict: {error}"))?;
     few_refusals(&report)?;
-    let again = judge_again(&trace)?;
+    Ok((report, trace))
+}
+
+/// The recording of a run gives the verdicts of the run.
+fn same_verdicts(report: &Report, trace: &str) -> Result<(), String> {
+    let again = judge_again(trace)?;
     let differing = report.requirements.iter().zip(&again.requirements).find(|(run, file)| {
         (&run.id, run.status, run.failures, &run.observed) != (&file.id, file.status, file.failures, &file.observed)
     });
-    if let Some((run, file)) = differing {
-        return Err(format!("{} is judged otherwise from its trace: {run:?}, then {file:?}", run.id));
+    match differing {
+        Some((run, file)) => Err(format!("{} is judged otherwise from its trace: {run:?}, then {file:?}", run.id)),
+        None => Ok(()),
     }
-    Ok(broken_in(&report))
 }
 
 /// The report on the trace of a run.
@@ -89,19 +118,14 @@ fn judge_again(trace: &str) -> Result<Report, String> {
     recorded::judge(&[file], &Terms::default()).map_err(|error| format!("the recording is not judged: {error}"))
 }
 
-fn broken_in(report: &Report) -> Vec<String> {
-    let failed = report.requirements.iter().filter(|requirement| requirement.failures > 0);
-    failed.map(|requirement| requirement.id.clone()).collect()
-}
-
-/// The saboteur's row of the matrix. It must be caught by every requirement that it names.
-async fn row(fault: &Fault) -> Outcome {
-    let caught = caught_by(fault, false).await?;
-    let missed: Vec<_> = fault.targets.iter().filter(|target| !caught.iter().any(|id| id == *target)).collect();
-    if !missed.is_empty() {
-        return Err(format!("not caught by {missed:?}, only by {caught:?}"));
+/// The saboteur's row of the matrix.
+async fn row(saboteur: &Saboteur) -> Outcome {
+    let fault = &saboteur.fault;
+    let (report, trace) = run(fault, false).await?;
+    if saboteur.is_judged_again {
+        same_verdicts(&report, &trace)?;
     }
-    Ok(format!("{} · {}\n    {}\n", fault.name, fault.like, caught.join(" ")))
+    Ok(format!("{} · {}\n    {}\n", fault.name, fault.like, caught_by(fault, &report)?.join(" ")))
 }
 
 fn every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one() {

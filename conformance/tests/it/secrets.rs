@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use base64::Engine;
-use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE};
+use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use tokio::net::TcpListener;
 
 use crate::command_line::conform;
@@ -46,33 +46,13 @@ fn around(text: &str, part: &str) -> String {
 type Echo = fn(&str) -> String;
 
 /// The ways in which a server may repeat a key.
-fn echoes() -> Vec<(&'static str, Echo)> {
-    fn each(key: &str, written: impl Fn(u8) -> String) -> String {
-        key.bytes().map(written).collect()
-    }
-    fn quoted(key: &str, kept: &[u8]) -> String {
-        let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || kept.contains(&byte);
-        each(key, |byte| if is_kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-    }
-    vec![
-        ("as it is", str::to_owned),
-        ("in upper case", str::to_uppercase),
-        ("quoted", |key| quoted(key, b"-._~")),
-        ("quoted with its slashes", |key| quoted(key, b"-._~/")),
-        ("quoted in lower case", |key| quoted(key, b"-._~").to_lowercase()),
-        ("with spaces for its plus signs", |key| key.replace('+', " ")),
-        ("every byte quoted", |key| each(key, |byte| format!("%{byte:02x}"))),
-        ("quoted twice", |key| quoted(&quoted(key, b""), b"")),
-        ("with an HTML entity", |key| key.replace('+', "&#43;")),
-        ("with an escape of JSON", |key| key.replace('+', r"\u002B").replace('/', r"\/")),
-        ("all in escapes of JSON", |key| each(key, |byte| format!(r"\u{byte:04X}"))),
-        ("hexadecimal", |key| each(key, |byte| format!("{byte:02x}"))),
-        ("base64", |key| BASE64_STANDARD.encode(key)),
-        ("base64 of a pair", |key| BASE64_STANDARD_NO_PAD.encode(format!("me:{key}"))),
-        ("base64 for URLs", |key| BASE64_URL_SAFE.encode(format!("Bearer {key}"))),
-        ("its beginning", |key| format!("{}…", &key[..12])),
-    ]
-}
+const ECHOES: [(&str, Echo); 5] = [
+    ("as it is", str::to_owned),
+    ("in upper case", str::to_uppercase),
+    ("with an escape of JSON", |key| key.replace('+', r"\u002B").replace('/', r"\/")),
+    ("base64 of a pair", |key| BASE64_STANDARD_NO_PAD.encode(format!("me:{key}"))),
+    ("its beginning", |key| format!("{}…", &key[..12])),
+];
 
 /// An application that answers every request by the token and the path that it received.
 fn answering(answer: impl Fn(String, &str) -> Response + Clone + Send + Sync + 'static) -> Router {
@@ -109,7 +89,7 @@ fn repeating(echo: Echo) -> impl Fn(String, &str) -> Response + Clone + Send + S
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_a_server_repeats_of_the_key_is_in_no_report_and_in_no_trace() {
-    for (name, echo) in echoes() {
+    for (name, echo) in ECHOES {
         let base_url = candidate::serve(answering(repeating(echo)));
         let mut options = options(&base_url, Profile::ReadOnly);
         options.api_key = animal_store_conformance::ApiKey::new(KEY).expect("a key");
@@ -145,69 +125,24 @@ type Fields = Vec<(&'static str, String)>;
 
 /// The ways in which a client may send a key: a name, header fields, and a query.
 fn placements() -> Vec<(&'static str, Fields, String)> {
-    let field = |name: &'static str, value: String| vec![(name, value)];
-    let plain = || field("authorization", format!("Bearer {KEY}"));
-    let quoted = KEY.replace('/', "%2F").replace('+', "%2B");
-    let mut all = vec![
-        ("bearer", plain(), String::new()),
-        ("the scheme in lower case", field("authorization", format!("bearer {KEY}")), String::new()),
-        ("the scheme in upper case", field("authorization", format!("BEARER {KEY}")), String::new()),
-        ("two spaces", field("authorization", format!("Bearer  {KEY}")), String::new()),
-        ("the scheme Token", field("authorization", format!("Token {KEY}")), String::new()),
-        ("the scheme ApiKey", field("authorization", format!("ApiKey {KEY}")), String::new()),
-        ("bare", field("authorization", KEY.to_owned()), String::new()),
-        (
-            "a user of Basic",
-            field("authorization", format!("Basic {}", BASE64_STANDARD.encode(format!("{KEY}:")))),
-            String::new(),
-        ),
-        (
-            "a password of Basic",
-            field("authorization", format!("Basic {}", BASE64_STANDARD.encode(format!("me:{KEY}")))),
-            String::new(),
-        ),
-        (
-            "a parameter of Digest",
-            field("authorization", format!("Digest username=\"a\", response=\"{KEY}\"")),
-            String::new(),
-        ),
-        (
-            "a second field",
-            vec![("authorization", "Bearer other-token-123".to_owned()), ("authorization", format!("Bearer {KEY}"))],
-            String::new(),
-        ),
-    ];
-    for name in [
-        "x-api-key",
-        "api-key",
-        "x-auth-token",
-        "x-access-token",
-        "proxy-authorization",
-        "x-session",
-        "x-amz-security-token",
-    ] {
-        all.push((name, field(name, KEY.to_owned()), String::new()));
-    }
-    all.push((
-        "proxy-authorization with a scheme",
-        field("proxy-authorization", format!("Bearer {KEY}")),
-        String::new(),
-    ));
-    all.push(("a cookie", field("cookie", format!("theme=dark; token={KEY}")), String::new()));
-    all.push(("a cookie among others", field("cookie", format!("sid={KEY}; a=b")), String::new()));
-    for name in ["api_key", "apiKey", "access_token", "token", "key"] {
-        all.push((name, Vec::new(), format!("?{name}={quoted}")));
-    }
-    all.push(("a parameter of any name", Vec::new(), format!("?k={quoted}")));
-    all.push(("beside another parameter", plain(), format!("?limit=5&api_key={quoted}")));
-    all
+    let (nothing, quoted) = (String::new(), KEY.replace('/', "%2F").replace('+', "%2B"));
+    let bearer = ("authorization", format!("Bearer {KEY}"));
+    let password = ("authorization", format!("Basic {}", BASE64_STANDARD.encode(format!("me:{KEY}"))));
+    let other = ("authorization", "Bearer other-token-123".to_owned());
+    vec![
+        ("bearer", vec![bearer.clone()], nothing.clone()),
+        ("a password of Basic", vec![password], nothing.clone()),
+        ("a second field", vec![other, bearer.clone()], nothing.clone()),
+        ("another field", vec![("x-api-key", KEY.to_owned())], nothing.clone()),
+        ("a cookie", vec![("cookie", format!("theme=dark; token={KEY}"))], nothing),
+        ("a parameter of any name", Vec::new(), format!("?k={quoted}")),
+        ("beside another parameter", vec![bearer], format!("?limit=5&api_key={quoted}")),
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_way_a_client_sends_its_key_a_proxy_shows_nothing_of_it() {
-    let placements = placements();
-    assert_eq!(placements.len(), 28);
-    for (name, fields, query) in placements {
+    for (name, fields, query) in placements() {
         // The server repeats the key, whatever else it received, in this response and in later ones.
         let base_url = serve(|_, path| {
             let body = format!(
@@ -284,7 +219,7 @@ async fn a_redirect_with_the_key_is_reported_without_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_value_of_a_header_option_is_shown_nowhere() {
     let secret = "9f8e7d6c5b4a-bypass";
-    for name in ["x-vercel-protection-bypass", "Cf-Access-Jwt-Assertion", "X-Pass", "X-Tenant", "X-Api-Key"] {
+    for name in ["x-vercel-protection-bypass", "X-Tenant"] {
         let base_url = serve(move |_, _| {
             let response =
                 Response::builder().status(500).header("content-type", "text/plain").header("x-seen", secret);
@@ -321,48 +256,28 @@ async fn the_value_of_a_header_option_is_shown_nowhere() {
 
 #[tokio::test]
 async fn no_message_repeats_a_secret_of_the_command_line() {
+    const BASE_URL: &str = "http://127.0.0.1:1/v1";
     let secret = "hunter2-correct-horse";
-    let url = |text: &str| text.replace("PW", secret);
-    let cases = [
-        vec!["--base-url".to_owned(), url("http://user:PW@127.0.0.1:1/v1")],
-        vec!["--base-url".to_owned(), url("http://127.0.0.1:1/v1?token=PW")],
-        vec!["--base-url".to_owned(), url("user:PW@127.0.0.1/v1")],
-        vec![
-            "--base-url".to_owned(),
-            "http://127.0.0.1:1/v1".to_owned(),
-            "--replica".to_owned(),
-            url("http://u:PW@h/v1"),
-        ],
-        vec![
-            "--proxy".to_owned(),
-            url("nonsense://user:PW@h"),
-            "--base-url".to_owned(),
-            "http://127.0.0.1:1/v1".to_owned(),
-        ],
-        vec!["--header".to_owned(), secret.to_owned()],
-        vec!["--header".to_owned(), format!("bad name: {secret}")],
-        vec!["--header".to_owned(), format!("X-Key: {secret}\u{1}")],
-        vec!["judge".to_owned(), "--base-url".to_owned(), url("http://u:PW@h/v1"), "x.har".to_owned()],
-        vec!["proxy".to_owned(), "--to".to_owned(), url("http://u:PW@h/v1")],
-        vec![
-            "--dry-run".to_owned(),
-            "--proxy".to_owned(),
-            url("http://user:PW@h:1"),
-            "--header".to_owned(),
-            format!("X-T: {secret}"),
-        ],
-        vec![
-            "--base-url".to_owned(),
-            "http://127.0.0.1:1/v1".to_owned(),
-            "--proxy".to_owned(),
-            url("http://user:PW@127.0.0.1:1"),
-        ],
+    let cases: [&[&str]; 12] = [
+        &["--base-url", "http://user:PW@127.0.0.1:1/v1"],
+        &["--base-url", "http://127.0.0.1:1/v1?token=PW"],
+        &["--base-url", "user:PW@127.0.0.1/v1"],
+        &["--base-url", BASE_URL, "--replica", "http://u:PW@h/v1"],
+        &["--base-url", BASE_URL, "--proxy", "nonsense://user:PW@h"],
+        &["--base-url", BASE_URL, "--proxy", "http://user:PW@127.0.0.1:1"],
+        &["--dry-run", "--proxy", "http://user:PW@h:1", "--header", "X-T: PW"],
+        &["--header", "PW"],
+        &["--header", "bad name: PW"],
+        &["--header", "X-Key: PW\u{1}"],
+        &["judge", "--base-url", "http://u:PW@h/v1", "x.har"],
+        &["proxy", "--to", "http://u:PW@h/v1"],
     ];
-    for mut args in cases {
+    for case in cases {
+        let mut args: Vec<String> = case.iter().map(|text| text.replace("PW", secret)).collect();
         if args[0].starts_with("--") {
             args.extend(["--no-config", "--api-key", KEY].map(str::to_owned));
         }
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        check(&args.join(" "), &output(&args).await, secret);
+        check(&case.join(" "), &output(&args).await, secret);
     }
 }

@@ -1,6 +1,8 @@
 //! Variants: the reference with other lawful choices. Every one conforms alone, and so do those that a seed makes together, for the
 //! first seeds; `cargo xtask lab` judges many more.
 
+use std::collections::HashSet;
+
 use animal_store_conformance::Judge;
 use animal_store_conformance::http::Clock;
 use animal_store_lab::choices::{ANONYMOUS, Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
@@ -50,8 +52,8 @@ struct Variant {
     choices: Vec<Choice>,
 }
 
-/// A test for each choice on a Free key, for each choice about limits on a Pro key and with two keys too, for the choices of some seeds,
-/// and for what there is to choose.
+/// A test for each choice on a Free key, for each choice about limits on a Pro key too, for each window and one choice of each other axis
+/// about limits with two keys, for the choices of some seeds, and for what there is to choose.
 pub(crate) fn trials() -> Vec<Trial> {
     let alone = |plan: Plan| {
         move |choice: Choice| {
@@ -66,7 +68,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     let of_limits = || LIMITS.iter().chain(ANONYMOUS).copied().filter(differs);
     let pro = of_limits().map(alone(Plan::Pro));
     let table = |kind, variants: Vec<(String, Variant)>| Table::new(kind, variants, |v| block_on(conforms(v))).trials();
+    let mut axes = HashSet::new();
     let two_keys = of_limits()
+        .filter(move |choice| choice.axis() == "headers.window" || axes.insert(choice.axis()))
         .map(alone(Plan::Free))
         .map(|(name, variant)| (format!("{name} with two keys"), Variant { has_two_keys: true, ..variant }));
     let together = (1..=SEEDS).chain(OF_SHARED_COUNTERS).map(|seed| {

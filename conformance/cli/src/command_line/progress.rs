@@ -316,25 +316,11 @@ mod tests {
     }
 
     #[test]
-    fn before_anything_is_planned_only_the_probe_is_shown() {
-        let mut state = State::default();
-        state.update(&Event::Probe("preflight"), Instant::now());
-        assert_eq!((state.text(Instant::now(), 80), state.probe_line()), ("preflight".into(), "preflight".into()));
-        assert_eq!(state.interrupted().split(':').next(), Some("interrupted in preflight"));
-    }
-
-    #[test]
     fn what_comes_on_top_of_the_plan_is_neither_counted_as_a_step_nor_held_against_the_bound() {
         let (mut state, now) = waiting();
         state.update(&Event::Aside("second look"), now);
         state.update(&exchange(159, 2_341), now);
         assert_eq!(state.text(now, 200), "second look · 159 requests, budget 2341");
         assert_eq!(state.probe_line(), "second look: 159 requests sent");
-    }
-
-    #[test]
-    fn an_interrupted_run_reports_what_was_not_sent() {
-        let text = waiting().0.interrupted();
-        assert!(text.contains("in quota (2 of 2): 79 requests were sent, and about 62 were not"), "{text}");
     }
 }

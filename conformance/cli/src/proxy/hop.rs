@@ -161,28 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_protocol_is_asked_for_again() {
-        let mut parts = parts("GET", "/v1/chat", &[("connection", "Upgrade, x-hop"), ("upgrade", "websocket")]);
-        assert_eq!(forward(&mut parts), Ok(true));
-        assert_eq!(parts.headers[CONNECTION], "upgrade");
-        assert_eq!(parts.headers[UPGRADE], "websocket");
-    }
-
-    #[test]
     fn a_request_that_may_not_go_further_ends_here() {
         let mut last = parts("TRACE", "/v1", &[("max-forwards", "0")]);
         assert_eq!(forward(&mut last), Err(StatusCode::METHOD_NOT_ALLOWED));
         let mut one = parts("OPTIONS", "/v1", &[("max-forwards", "1")]);
         assert_eq!(forward(&mut one), Ok(false));
         assert_eq!(one.headers[MAX_FORWARDS], "0");
-        assert_eq!(forward(&mut parts("CONNECT", "h:1", &[])), Err(StatusCode::NOT_IMPLEMENTED));
-    }
-
-    #[test]
-    fn a_request_to_another_host_ends_here() {
-        assert_eq!(forward(&mut parts("GET", "http://api.example.com/v1/pets", &[])), Ok(false));
-        let foreign = forward(&mut parts("GET", "http://other.example.com/v1/pets", &[]));
-        assert_eq!(foreign, Err(StatusCode::MISDIRECTED_REQUEST));
     }
 
     #[test]

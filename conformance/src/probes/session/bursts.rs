@@ -94,11 +94,4 @@ mod tests {
             .collect();
         assert!(sizes.is_sorted() && sizes.last() == Some(&35), "{sizes:?}");
     }
-
-    #[test]
-    fn a_server_that_needs_most_of_the_timeout_gets_one_request_at_a_time() {
-        let mut bursts = Bursts::default();
-        (0..9).for_each(|_| bursts.note_duration(1, Duration::from_secs(9)));
-        assert_eq!(bursts.in_time(TIMEOUT).min(16), 1);
-    }
 }

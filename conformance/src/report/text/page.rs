@@ -124,24 +124,11 @@ mod tests {
     }
 
     #[test]
-    fn text_is_beside_its_head_and_below_where_there_is_no_room() {
-        let entry =
-            |page: &mut Page| page.entry(2, ("head", PLAIN), ("one two three four five six seven eight", PLAIN));
-        assert_eq!(written(40, entry), "  head  one two three four five six\n        seven eight\n");
-        assert_eq!(written(30, entry), "  head\n      one two three four five\n      six seven eight\n");
-    }
-
-    #[test]
     fn styles_can_be_removed() {
         let page = written(40, |page| page.entry(2, ("name", BOLD), ("some m text", RED)));
         assert!(page.contains('\u{1b}'), "{page:?}");
         assert_eq!(without_styles(&Printable::styled(&page)), "  name  some m text\n");
         assert_eq!(without_styles(&Printable::styled("plain\n")), "plain\n");
-    }
-
-    #[test]
-    fn a_command_is_never_wrapped() {
-        assert_eq!(written(10, |page| page.verbatim(2, "curl -i http://h/v1/pets")), "  curl -i http://h/v1/pets\n");
     }
 
     #[test]

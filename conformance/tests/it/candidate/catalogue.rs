@@ -28,11 +28,7 @@ impl Shared {
     /// Reads a NewPet as strictly as the specification asks, but for the fault.
     pub(super) fn read(&self, body: &[u8]) -> Result<Map<String, Value>, ()> {
         let Ok(Value::Object(members)) = serde_json::from_slice(body) else {
-            return if self.has(Fault::TakesAnyJson) && serde_json::from_slice::<Value>(body).is_ok() {
-                Ok(json!({"name": "nobody", "categoryId": 1}).as_object().expect("an object").clone())
-            } else {
-                Err(())
-            };
+            return Err(());
         };
         let mut pet = Map::new();
         match members.get("name") {
@@ -41,11 +37,6 @@ impl Shared {
         };
         match members.get("categoryId") {
             Some(Value::Number(number)) if number.is_i64() => pet.insert("categoryId".to_owned(), json!(number)),
-            Some(Value::Array(values))
-                if self.has(Fault::UnwrapsCategory) && values.len() == 1 && values[0].is_i64() =>
-            {
-                pet.insert("categoryId".to_owned(), values[0].clone())
-            }
             _ => return Err(()),
         };
         match members.get("status") {
@@ -138,7 +129,7 @@ impl Shared {
         if self.has(Fault::RemovedEarly) {
             return Reply::error(410);
         }
-        let lags = self.read_lags(inner) || self.nature.fetches_lag;
+        let lags = self.read_lags(inner);
         let found = inner.stock.animals.iter().find(|animal| animal.pet.get("id") == Some(&json!(id)));
         let seen = self.seen_by_lagging_reads();
         match found.filter(|animal| (!lags || animal.born < seen) && self.has_arrived(animal)) {

@@ -1,7 +1,6 @@
 //! A small server that shares no code with the reference: lawful, lawful in unusual ways, or broken in one.
 //!
-//! It keeps its animals in memory and answers from one function, so that a fault is a line at the place where a real
-//! server would have it.
+//! It keeps its animals in memory and answers from one function.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -49,22 +48,14 @@ pub(crate) struct Nature {
     pub(crate) odd: bool,
     /// Whether the headers report the day, while the window is what limits.
     pub(crate) reports_day: bool,
-    /// Whether Remaining is reported before the request is counted.
-    pub(crate) counts_late: bool,
-    /// Whether requests that fail use nothing up.
-    pub(crate) failures_are_free: bool,
     /// How far its clock is off, in seconds.
     pub(crate) clock_off: i64,
-    /// Whether fetches lag a creation, while lists do not.
-    pub(crate) fetches_lag: bool,
     /// Whether every other read comes from a replica that lags.
     pub(crate) replicas_lag: bool,
     /// Whether somebody else changes the animals that exist from the start, and takes some away.
     pub(crate) is_busy: bool,
-    /// The status of a ban that begins with the second refusal of a window, and which that refusal does not report.
-    pub(crate) bans_with: Option<u16>,
-    /// How long each request takes that is dealt with alone, one after the other, if they are.
-    pub(crate) one_by_one: Option<Duration>,
+    /// Whether it bans with 403 from the second refusal of a window, which that refusal does not report.
+    pub(crate) bans_with_403: bool,
     /// Requests in a window.
     pub(crate) limit: u64,
     /// How many seconds of its first minute are left when it starts, so that a test sees one end.
@@ -87,14 +78,10 @@ impl Default for Nature {
             fault: None,
             odd: false,
             reports_day: false,
-            counts_late: false,
-            failures_are_free: false,
             clock_off: 0,
-            fetches_lag: false,
             replicas_lag: false,
             is_busy: false,
-            bans_with: None,
-            one_by_one: None,
+            bans_with_403: false,
             limit: 100_000,
             first_window: MINUTE,
             stock: 0,
@@ -127,7 +114,6 @@ struct Count {
     window_ends: u64,
     used: u64,
     used_today: u64,
-    refused_before: bool,
     /// Refusals in this window.
     refused: u64,
     banned_until: u64,
@@ -156,8 +142,6 @@ struct Shared {
     place: usize,
     stock: Arc<Mutex<Stock>>,
     count: Arc<Mutex<Count>>,
-    /// Whose turn it is, where requests are dealt with one by one.
-    turn: tokio::sync::Mutex<()>,
 }
 
 impl Candidate {
@@ -284,20 +268,10 @@ async fn handle(
     body: Bytes,
 ) -> Response<Body> {
     let shared = replicas.of(&headers);
-    let fault = shared.nature.fault;
     let path = uri.path().strip_prefix(BASE_PATH).unwrap_or("/elsewhere").to_owned();
-    assert!(!(fault == Some(Fault::HangsUpOnCreate) && method == Method::POST), "this candidate hangs up");
-    if let Some(time) = shared.nature.one_by_one {
-        let _turn = shared.turn.lock().await;
-        tokio::time::sleep(time).await;
-    }
     let mut reply = shared.answer(&method, &path, uri.query().unwrap_or(""), &headers, &body);
-    match fault {
-        Some(Fault::FailsOnList) if reply.status == 200 && method == Method::GET && path == "/pets" => {
-            reply.status = 500;
-        }
-        Some(Fault::EmptyErrors) if reply.status == 404 => reply.body.clear(),
-        _ => {}
+    if shared.has(Fault::FailsOnList) && reply.status == 200 && method == Method::GET && path == "/pets" {
+        reply.status = 500;
     }
     let mut response = Response::builder().status(reply.status);
     if !reply.body.is_empty() {
@@ -339,8 +313,8 @@ impl Shared {
             let late = MINUTE.saturating_sub(nature.first_window);
             nature.clock_off += late.cast_signed() - clock.now().as_second().rem_euclid(60);
         }
-        let (stock, count, turn) = Default::default();
-        Shared { nature, clock, place: 0, stock, count, turn }
+        let (stock, count) = Default::default();
+        Shared { nature, clock, place: 0, stock, count }
     }
 
     /// Begins its first window, and makes the animals that exist from the start.
@@ -384,23 +358,19 @@ impl Shared {
 
     fn answer(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap, body: &[u8]) -> Reply {
         let mut inner = self.inner();
-        if !self.is_authentic(method, headers) {
-            let status = if self.has(Fault::Forbids) { 403 } else { 401 };
-            return self.with_rate_limit(&mut inner, Reply::error(status), None);
+        if !self.is_authentic(headers) {
+            return self.with_rate_limit(&mut inner, Reply::error(401), None);
         }
         let admitted = self.now() >= inner.count.banned_until && self.admit(&mut inner);
         if !admitted {
             let banned = self.now() < inner.count.banned_until;
-            let status = match self.nature.bans_with {
-                Some(status) if banned => status,
-                _ => 429,
-            };
+            let status = if banned { 403 } else { 429 };
             let mut reply =
                 if self.nature.odd { Reply { body: Vec::new(), ..Reply::error(status) } } else { Reply::error(status) };
             let end = if banned { inner.count.banned_until } else { inner.count.window_ends };
             let wait = end.saturating_sub(self.now()).max(1);
             inner.count.refused += 1;
-            if self.nature.bans_with.is_some() && inner.count.refused == 2 {
+            if self.nature.bans_with_403 && inner.count.refused == 2 {
                 inner.count.banned_until = self.now() + BAN;
             }
             let retry_after = if self.nature.odd { http_date(self.now() + wait) } else { wait.to_string() };
@@ -418,12 +388,7 @@ impl Shared {
             ("GET", path) if path.starts_with("/pets/") => self.get(&mut inner, &path["/pets/".len()..]),
             _ => Reply::error(404),
         };
-        if self.nature.failures_are_free && reply.status >= 400 {
-            inner.count.used -= 1;
-            inner.count.used_today -= 1;
-        }
-        let late = u64::from(self.nature.counts_late);
-        let remaining = (self.nature.limit + late).saturating_sub(inner.count.used).min(self.nature.limit);
+        let remaining = self.nature.limit.saturating_sub(inner.count.used);
         self.with_rate_limit(&mut inner, reply, Some(remaining))
     }
 }

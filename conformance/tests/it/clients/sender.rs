@@ -137,17 +137,15 @@ pub(super) async fn pipelined(base_url: &str, count: usize) {
     assert_eq!(answers.matches("HTTP/1.1 ").count(), count, "{answers}");
 }
 
-pub(super) async fn raw(sender: &Sender, method: &str, path: &str, with_key: bool, body: Option<(&str, String)>) {
+/// Sends a request without the field `Authorization`, below the base URL or outside of it.
+pub(super) async fn raw(sender: &Sender, method: &str, path: &str, body: Option<String>) {
     let url = match path.strip_prefix("OUTSIDE") {
         Some(path) => format!("{}{path}", sender.base_url.trim_end_matches("/v1")),
         None => format!("{}{path}", sender.base_url),
     };
     let mut request = sender.http.request(method.parse().expect("a method"), url);
-    if with_key {
-        request = request.bearer_auth(KEY);
-    }
-    if let Some((media_type, body)) = body {
-        request = request.header("content-type", media_type).body(body);
+    if let Some(body) = body {
+        request = request.header("content-type", "application/json").body(body);
     }
     request.send().await.expect("an answer").bytes().await.expect("a body");
 }

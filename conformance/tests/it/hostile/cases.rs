@@ -10,8 +10,6 @@ pub(super) struct Case {
     pub name: &'static str,
     /// How long an answer may take, in seconds.
     pub timeout: &'static str,
-    /// Whether it needs a TCP connection.
-    pub needs_port: bool,
     /// What it does.
     pub behaviour: Arc<Behaviour>,
 }
@@ -20,12 +18,7 @@ fn case(
     name: &'static str,
     behaviour: impl Fn(&Asked, &mut Peer) -> std::io::Result<()> + Send + Sync + 'static,
 ) -> Case {
-    Case { name, timeout: "1", needs_port: false, behaviour: Arc::new(behaviour) }
-}
-
-/// Over TCP, where the connection is the point.
-pub(super) fn on_port(case: Case) -> Case {
-    Case { needs_port: true, ..case }
+    Case { name, timeout: "1", behaviour: Arc::new(behaviour) }
 }
 
 /// With more time for each answer: mebibytes take theirs on a machine that is busy with other things.
@@ -112,8 +105,6 @@ pub(super) fn messages() -> Vec<Case> {
     const GZIP_BOMB: &[u8] = include_bytes!("bomb.gz.gz");
     vec![
         bytes("announces an exabyte", "HTTP/1.1 200 OK\r\ncontent-length: 1000000000000000000\r\n\r\n[]"),
-        bytes("announces more than u64 holds", "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n[]"),
-        bytes("announces a negative length", "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n[]"),
         bytes("announces two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n[]"),
         bytes("announces less than it sends", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n[]"),
         bytes(
@@ -143,20 +134,14 @@ pub(super) fn bodies() -> Vec<Case> {
         body("sends bytes that are no UTF-8", [b"[\"", &[0xff, 0xfe, 0xc0, 0x80][..], b"\"]"].concat()),
         body("sends UTF-16", "\u{feff}[]".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
         body("nests a million arrays", "[".repeat(MEBIBYTE)),
-        body("nests 300,000 arrays and closes them", format!("{}{}", "[".repeat(300_000), "]".repeat(300_000))),
         body("nests objects", r#"{"a":"#.repeat(200_000)),
         body("lists four million empty arrays", format!("[{}[]]", "[],".repeat(2 * MEBIBYTE + MEBIBYTE / 2))),
-        body("lists four million zeros", format!("[{}0]", "0,".repeat(7 * MEBIBYTE / 2))),
         body("sends a million members", format!("[{{{}\"z\":0}}]", r#""a":0,"#.repeat(MEBIBYTE))),
         body("sends NaN and infinities", r#"[{"id":NaN,"name":"a","categoryId":Infinity}]"#),
         body("sends numbers beyond every type", r#"[{"id":1e999999999,"name":"a","categoryId":-1e-999999999}]"#),
         body(
             "sends a number of 100,000 digits",
             format!(r#"[{{"id":{},"name":"a","categoryId":1}}]"#, "9".repeat(100_000)),
-        ),
-        body(
-            "sends a number of 100,000 places",
-            format!(r#"[{{"id":1.{}e100000,"name":"a","categoryId":1}}]"#, "0".repeat(100_000)),
         ),
         body(
             "sends a string of 7 MiB",
@@ -178,17 +163,6 @@ pub(super) fn refusals() -> Vec<Case> {
         refusal("always 429 without Retry-After", "429 Too Many Requests", ""),
         refusal("always 429 with Retry-After 0", "429 Too Many Requests", "retry-after: 0\r\n"),
         refusal("always 429 with a Retry-After of centuries", "429 Too Many Requests", "retry-after: 9999999999\r\n"),
-        refusal(
-            "always 429 with a Retry-After beyond every type",
-            "429 Too Many Requests",
-            "retry-after: 99999999999999999999999999\r\n",
-        ),
-        refusal(
-            "always 429 until the year 9999",
-            "429 Too Many Requests",
-            "retry-after: Fri, 31 Dec 9999 23:59:59 GMT\r\n",
-        ),
-        refusal("always 429 with a negative Retry-After", "429 Too Many Requests", "retry-after: -5\r\n"),
         later("429 with a Retry-After of centuries after three answers", |_, peer| {
             peer.answer("429 Too Many Requests", "retry-after: 9999999999\r\n", "")
         }),

@@ -1,7 +1,7 @@
 //! A server below HTTP: it takes connections and does with each what a case says, on raw sockets.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,35 +29,9 @@ pub(super) struct Asked {
 /// What to do with a connection whose request has been read.
 pub(super) type Behaviour = dyn Fn(&Asked, &mut Peer) -> io::Result<()> + Send + Sync;
 
-/// A stream of bytes in both directions.
-trait Stream: Read + Write + Send {
-    /// Bounds how long one read or write may wait.
-    fn set_patience(&self, patience: Duration) -> io::Result<()>;
-
-    /// Says that no more bytes come from here.
-    fn end(&self) -> io::Result<()>;
-}
-
-macro_rules! stream {
-    ($stream:ty) => {
-        impl Stream for $stream {
-            fn set_patience(&self, patience: Duration) -> io::Result<()> {
-                self.set_read_timeout(Some(patience))?;
-                self.set_write_timeout(Some(patience))
-            }
-
-            fn end(&self) -> io::Result<()> {
-                self.shutdown(Shutdown::Write)
-            }
-        }
-    };
-}
-stream!(TcpStream);
-stream!(UnixStream);
-
 /// The other end of a connection.
 pub(super) struct Peer {
-    stream: Box<dyn Stream>,
+    stream: UnixStream,
     stopped: Arc<AtomicBool>,
 }
 
@@ -116,67 +90,37 @@ impl Peer {
     }
 }
 
-/// A listening server; it stops when dropped.
+/// A server that listens on a Unix socket; it stops when dropped.
 pub(super) struct Server {
-    /// Host and port, or the host that stands for a Unix socket.
+    /// The host that stands for the socket.
     pub(super) authority: String,
-    place: Place,
-    requests: Arc<AtomicUsize>,
+    socket: Socket,
     stopped: Arc<AtomicBool>,
 }
 
-/// Where a server listens.
-enum Place {
-    Port,
-    Socket(Socket),
-}
-
 impl Server {
-    /// Listens on a free loopback port, where the connection is what is hostile.
-    pub(super) fn on_port(behaviour: Arc<Behaviour>) -> Server {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let authority = listener.local_addr().expect("an address").to_string();
-        Server::start(authority, Place::Port, behaviour, move || Ok(Box::new(listener.accept()?.0)))
-    }
-
-    /// Listens on a Unix socket.
-    pub(super) fn on_socket(behaviour: Arc<Behaviour>) -> Server {
+    pub(super) fn start(behaviour: Arc<Behaviour>) -> Server {
         let socket = Socket::new();
         let listener = UnixListener::bind(socket.path()).expect("a socket");
-        let authority = socket.host().to_owned();
-        Server::start(authority, Place::Socket(socket), behaviour, move || Ok(Box::new(listener.accept()?.0)))
-    }
-
-    fn start(
-        authority: String,
-        place: Place,
-        behaviour: Arc<Behaviour>,
-        accept: impl Fn() -> io::Result<Box<dyn Stream>> + Send + 'static,
-    ) -> Server {
         let (requests, stopped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-        let (counter, ends) = (Arc::clone(&requests), Arc::clone(&stopped));
+        let ends = Arc::clone(&stopped);
         std::thread::spawn(move || {
             loop {
-                let accepted = accept();
+                let accepted = listener.accept();
                 if ends.load(Ordering::Relaxed) {
                     break;
                 }
-                let Ok(stream) = accepted else { continue };
-                let (behaviour, counter, stopped) = (Arc::clone(&behaviour), Arc::clone(&counter), Arc::clone(&ends));
+                let Ok((stream, _)) = accepted else { continue };
+                let (behaviour, requests, stopped) = (Arc::clone(&behaviour), Arc::clone(&requests), Arc::clone(&ends));
                 // How a connection ends is the judge's affair: that it hangs up is expected.
-                std::thread::spawn(move || serve(stream, &counter, stopped, &*behaviour));
+                std::thread::spawn(move || serve(stream, &requests, stopped, &*behaviour));
             }
         });
-        Server { authority, place, requests, stopped }
+        Server { authority: socket.host().to_owned(), socket, stopped }
     }
 
     pub(super) fn base_url(&self) -> String {
         format!("http://{}/v1", self.authority)
-    }
-
-    /// How many requests have come.
-    pub(super) fn requests(&self) -> usize {
-        self.requests.load(Ordering::Relaxed)
     }
 }
 
@@ -184,30 +128,28 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
         // Wakes the thread that waits for a connection.
-        let _already_gone = match &self.place {
-            Place::Port => TcpStream::connect(&self.authority).map(drop),
-            Place::Socket(socket) => UnixStream::connect(socket.path()).map(drop),
-        };
+        let _already_gone = UnixStream::connect(self.socket.path());
     }
 }
 
-fn serve(stream: Box<dyn Stream>, counter: &AtomicUsize, stopped: Arc<AtomicBool>, behaviour: &Behaviour) {
+fn serve(stream: UnixStream, requests: &AtomicUsize, stopped: Arc<AtomicBool>, behaviour: &Behaviour) {
     let mut peer = Peer { stream, stopped };
-    if peer.stream.set_patience(PATIENCE).is_err() {
+    let set = peer.stream.set_read_timeout(Some(PATIENCE)).and_then(|()| peer.stream.set_write_timeout(Some(PATIENCE)));
+    if set.is_err() {
         return;
     }
-    if let Ok(Some((method, target))) = read_request(&mut *peer.stream) {
-        let asked = Asked { method, target, before: counter.fetch_add(1, Ordering::Relaxed) };
+    if let Ok(Some((method, target))) = read_request(&mut peer.stream) {
+        let asked = Asked { method, target, before: requests.fetch_add(1, Ordering::Relaxed) };
         if behaviour(&asked, &mut peer).is_ok() {
             // Whoever closes with unread bytes resets the connection, and the answer may be lost with it.
-            let _ends = peer.stream.end();
+            let _ends = peer.stream.shutdown(Shutdown::Write);
             let _left = peer.say_nothing();
         }
     }
 }
 
 /// Reads a request's head, and the body that it announces.
-fn read_request(stream: &mut dyn Stream) -> io::Result<Option<(String, String)>> {
+fn read_request(stream: &mut UnixStream) -> io::Result<Option<(String, String)>> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read(&mut byte) {

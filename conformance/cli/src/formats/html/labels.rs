@@ -78,18 +78,4 @@ mod tests {
         assert_eq!(date_and_time("yesterday"), "yesterday");
         assert_eq!([times(1), times(2), times(3)], ["once", "twice", "3 times"]);
     }
-
-    #[test]
-    fn a_line_begins_with_a_capital_unless_it_begins_with_code() {
-        assert_eq!(sentence_case("a Pet has a name"), "A Pet has a name");
-        assert_eq!(sentence_case("limit=1 is accepted"), "limit=1 is accepted");
-        assert_eq!(sentence_case("categoryId is an int64"), "categoryId is an int64");
-        assert_eq!(sentence_case(""), "");
-    }
-
-    #[test]
-    fn code_stands_between_backticks() {
-        assert_eq!(spans("a `b` c"), [(false, "a "), (true, "b"), (false, " c")]);
-        assert_eq!(spans("plain"), [(false, "plain")]);
-    }
 }

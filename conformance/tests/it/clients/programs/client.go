@@ -40,36 +40,11 @@ func ask(client *http.Client) (bool, string) {
 }
 
 // told is the time to wait, for both forms of RFC 9110.
-func told(value string, _ int) time.Duration {
+func told(value string) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil {
 		return time.Duration(seconds) * time.Second
 	}
 	return time.Until(must(http.ParseTime(value)))
-}
-
-// nanoseconds forgets the unit, and that there are dates.
-func nanoseconds(value string, _ int) time.Duration {
-	count, _ := strconv.Atoi(value)
-	return time.Duration(count)
-}
-
-func backoff(_ string, attempt int) time.Duration { return 300 * time.Millisecond << attempt }
-
-// soon makes many requests last for longer than other connections have to learn of a refusal.
-func soon(string, int) time.Duration { return 40 * time.Millisecond }
-
-// jobs are done one after the other, each tried again after a wait. The pauses between them show a single task.
-func jobs(client *http.Client, wait func(string, int) time.Duration, count, tries int) {
-	for job := 0; job < count; job++ {
-		time.Sleep(60 * time.Millisecond)
-		for attempt := 0; attempt < tries; attempt++ {
-			refused, value := ask(client)
-			if !refused {
-				break
-			}
-			time.Sleep(wait(value, attempt))
-		}
-	}
 }
 
 // together runs goroutines and waits for them.
@@ -102,7 +77,7 @@ func gated(count, each int, client func() *http.Client) {
 				continue
 			}
 			lock.Lock()
-			if end := time.Now().Add(told(value, 0)); end.After(until) {
+			if end := time.Now().Add(told(value)); end.After(until) {
 				until = end
 			}
 			lock.Unlock()
@@ -124,18 +99,21 @@ func shared() *http.Client { return http.DefaultClient }
 
 func own() *http.Client { return &http.Client{Transport: &http.Transport{}} }
 
+// hammered lists without regard to refusals, for longer than other connections have to learn of them.
+func hammered() {
+	client := own()
+	for at := 0; at < 40; at++ {
+		ask(client)
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
 var modes = map[string]func(){
-	"told":        func() { jobs(shared(), told, 24, 5) },
-	"pool":        func() { gated(10, 3, shared) },
-	"goroutines":  func() { gated(6, 5, own) },
-	"all-at-once": func() { together(30, func() { ask(shared()) }) },
-	"int64-ids":   created[int64],
-	"at-once":     func() { jobs(shared(), soon, 24, 5) },
-	"nanoseconds": func() { jobs(shared(), nanoseconds, 24, 5) },
-	"storm":       func() { together(10, func() { jobs(shared(), backoff, 4, 4) }) },
-	"hammer":      func() { together(10, func() { jobs(own(), soon, 40, 1) }) },
-	"float-ids":   created[any],
-	"key-in-url":  func() { send(http.DefaultClient, "GET", "/pets?api_key="+key, "") },
+	"pool":       func() { gated(10, 3, shared) },
+	"goroutines": func() { gated(6, 5, own) },
+	"int64-ids":  created[int64],
+	"hammer":     func() { together(10, hammered) },
+	"float-ids":  created[any],
 }
 
 func main() { modes[os.Args[1]]() }

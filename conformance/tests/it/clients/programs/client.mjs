@@ -15,14 +15,14 @@ const ask = async () => {
   return answer.status === 429 ? told(answer.headers.get('retry-after')) : null;
 };
 
-const jobs = async (wait, count = 24, tries = 5) => {
-  for (let job = 0; job < count; job++) {
+const jobs = async wait => {
+  for (let job = 0; job < 24; job++) {
     // The pause shows a single task.
     await sleep(60);
-    for (let attempt = 0; attempt < tries; attempt++) {
+    for (let attempt = 0; attempt < 5; attempt++) {
       const refused = await ask();
       if (refused === null) break;
-      await sleep(wait(refused, attempt));
+      await sleep(wait(refused));
     }
   }
 };
@@ -44,9 +44,6 @@ const gated = async each => {
 const modes = {
   told: () => jobs(refused => refused),
   tasks: () => Promise.all(Array.from({ length: 8 }, () => gated(4))),
-  'all-at-once': () => Promise.all(Array.from({ length: 30 }, ask)),
-  'not-a-number': () => jobs(() => Number.NaN),
   milliseconds: () => jobs(refused => refused / 1000),
-  storm: () => Promise.all(Array.from({ length: 10 }, () => jobs((_, attempt) => 300 * 2 ** attempt, 4, 4))),
 };
 await modes[process.argv[2]]();

@@ -1,4 +1,4 @@
-"""A client with one of several libraries: python3 client.py LIBRARY MODE. It exits with 77 if the library is not installed."""
+"""A client with requests or aiohttp: python3 client.py LIBRARY MODE. It exits with 77 if the library is not installed."""
 import asyncio
 import email.utils
 import importlib.util
@@ -26,32 +26,12 @@ def told(value):
 
 def opened():
     """A function that lists once: the status, and what Retry-After says."""
-    if LIBRARY == "urllib":
-        import urllib.error
-        import urllib.request
+    import requests
+    session = requests.Session()
 
-        def ask():
-            try:
-                with urllib.request.urlopen(urllib.request.Request(URL, headers=HEADERS)) as answer:
-                    answer.read()
-                    return answer.status, None
-            except urllib.error.HTTPError as error:
-                error.read()
-                return error.code, error.headers.get("Retry-After")
-    elif LIBRARY == "urllib3":
-        import urllib3
-        pool = urllib3.PoolManager(maxsize=10)
-
-        def ask():
-            answer = pool.request("GET", URL, headers=HEADERS, retries=False)
-            return answer.status, answer.headers.get("Retry-After")
-    else:
-        client = __import__(LIBRARY)
-        session = client.Session() if LIBRARY == "requests" else client.Client()
-
-        def ask():
-            answer = session.get(URL, headers=HEADERS)
-            return answer.status_code, answer.headers.get("Retry-After")
+    def ask():
+        answer = session.get(URL, headers=HEADERS)
+        return answer.status_code, answer.headers.get("Retry-After")
     return ask
 
 
@@ -95,47 +75,33 @@ async def tasks(count, each, heeds):
             else:
                 done += 1
             await asyncio.sleep(0.01)
-    if LIBRARY == "httpx":
-        import httpx
-        async with httpx.AsyncClient(headers=HEADERS) as client:
-            async def get():
-                answer = await client.get(URL)
-                return answer.status_code, answer.headers.get("Retry-After")
-            await asyncio.gather(*(work(get) for _ in range(count)))
-    else:
-        import aiohttp
-        async with aiohttp.ClientSession(headers=HEADERS) as client:
-            async def get():
-                async with client.get(URL) as answer:
-                    await answer.read()
-                    return answer.status, answer.headers.get("Retry-After")
-            await asyncio.gather(*(work(get) for _ in range(count)))
+    import aiohttp
+    async with aiohttp.ClientSession(headers=HEADERS) as client:
+        async def get():
+            async with client.get(URL) as answer:
+                await answer.read()
+                return answer.status, answer.headers.get("Retry-After")
+        await asyncio.gather(*(work(get) for _ in range(count)))
 
 
-def jobs(wait, tries=5, count=24):
-    """Jobs one after the other, each tried again after a wait. The pauses between them show a single task."""
+def jobs():
+    """Jobs one after the other, each tried again at once. The pauses between them show a single task."""
     ask = opened()
-    for _ in range(count):
+    for _ in range(24):
         time.sleep(0.06)
-        for _ in range(tries):
-            status, retry_after = ask()
-            if status != 429:
+        for _ in range(5):
+            if ask()[0] != 429:
                 break
-            time.sleep(wait(told(retry_after)))
+            # Not within the second that the client's other connections have to learn of a refusal.
+            time.sleep(0.02)
 
 
-is_asynchronous = LIBRARY in ("aiohttp",) or (LIBRARY == "httpx" and MODE.startswith("tasks"))
-if is_asynchronous:
+if LIBRARY == "aiohttp":
     asyncio.run(tasks(10, 3, MODE == "tasks"))
-elif MODE == "told":
-    jobs(lambda seconds: seconds)
 elif MODE == "threads":
     threads(6, 5, opened)
 elif MODE == "pool":
     shared = opened()
     threads(6, 5, lambda: shared)
-elif MODE == "at-once":
-    # Not within the second that the client's other connections have to learn of a refusal.
-    jobs(lambda _: 0.02)
-elif MODE == "half":
-    jobs(lambda seconds: seconds * 0.4)
+else:
+    jobs()

@@ -296,9 +296,9 @@ impl Ongoing {
             let detail = "the response was broken off".to_owned();
             Outcome::Failed(Failure { kind: FailureKind::Broken, detail })
         };
-        let (probe, step, case) = ("".into(), String::new(), None);
+        let (probe, step) = ("".into(), String::new());
         let exchange =
-            Exchange { number: number as usize, probe, step, case, request, outcome, sent_at, received_at, known };
+            Exchange { number: number as usize, probe, step, request, outcome, sent_at, received_at, known };
         recording.add(number, exchange);
     }
 }

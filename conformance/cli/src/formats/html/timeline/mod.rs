@@ -218,7 +218,7 @@ fn summary(samples: &[Sample], chart: &Chart) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::geometry::{MAX_PAUSES, coordinate};
+    use super::geometry::MAX_PAUSES;
     use super::*;
 
     fn point(exchange: usize, second: f64, status: u16, remaining: Option<i64>, reset: i64) -> WindowPoint {
@@ -241,16 +241,6 @@ mod tests {
     }
 
     #[test]
-    fn a_window_falls_in_steps_and_the_next_one_starts_high() {
-        let chart = &charts(&exhausted())[0];
-        let third = |n: f64| coordinate(BOTTOM - (BOTTOM - TOP) * n / 3.0);
-        assert!(chart.remaining.starts_with(&format!("M{} {}H", coordinate(LEFT), third(2.0))), "{}", chart.remaining);
-        assert!(chart.remaining.ends_with(&format!("H{}V{}", coordinate(RIGHT), third(2.0))), "{}", chart.remaining);
-        assert_eq!(chart.limit.matches('V').count(), 0, "the limit never changes: {}", chart.limit);
-        assert_eq!(chart.figures, [("0".to_owned(), BOTTOM), ("3".to_owned(), TOP)]);
-    }
-
-    #[test]
     fn a_refusal_a_pause_and_a_new_window_are_drawn_where_they_happened() {
         let chart = &charts(&exhausted())[0];
         assert_eq!((chart.refused.len(), chart.refused[0].y, chart.refused[0].count), (1, BOTTOM, 1));
@@ -263,26 +253,6 @@ mod tests {
             ["request 4 after 0.3 s: 429, 0 remaining", "request 5 after 60.3 s: a new window, 2 remaining"]
         );
         assert_eq!(chart.summary, "5 responses, limit 3, Remaining between 0 and 2, 1 with 429, 1 new window.");
-    }
-
-    #[test]
-    fn consecutive_429s_are_one_mark_unless_separated_by_a_pause() {
-        let mut points = exhausted();
-        points[2].status = 429;
-        points[4].status = 429;
-        let chart = &charts(&points)[0];
-        assert_eq!(chart.refused.iter().map(|refused| refused.count).collect::<Vec<_>>(), [2, 1]);
-        assert_eq!(chart.summary, "5 responses, limit 3, Remaining between 0 and 2, 3 with 429, 1 new window.");
-    }
-
-    #[test]
-    fn a_response_without_remaining_interrupts_the_line() {
-        let mut points = exhausted();
-        points[2].remaining = None;
-        let chart = &charts(&points)[0];
-        assert_eq!(chart.remaining.matches('M').count(), 2, "{}", chart.remaining);
-        assert_eq!(chart.area.matches('Z').count(), 2, "{}", chart.area);
-        assert!(chart.summary.ends_with("1 without Remaining."));
     }
 
     #[test]
@@ -315,13 +285,5 @@ mod tests {
             (0..200).map(|n| point(n, 2.0 * f64::from(u32::try_from(n).unwrap()), 200, Some(1), 60)).collect();
         let chart = &charts(&points)[0];
         assert_eq!(chart.pauses.len(), MAX_PAUSES);
-    }
-
-    #[test]
-    fn a_key_that_was_never_reported_anything_has_no_picture() {
-        let mut points = exhausted();
-        points.iter_mut().for_each(|point| point.remaining = None);
-        assert!(charts(&points).is_empty());
-        assert!(charts(&[]).is_empty());
     }
 }
