@@ -14,6 +14,7 @@ use super::output::{could_not_run, say, usage};
 use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
 use super::signals::Signals;
+use super::usage_error::UsageError;
 use super::values::Printed;
 use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;

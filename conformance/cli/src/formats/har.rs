@@ -146,7 +146,7 @@ fn entry(exchange: &RecordedExchange) -> Entry<'_> {
         response: exchange.response.as_ref().map_or_else(|| no_response(exchange), response),
         cache: Empty {},
         timings: Timings { send: 0.0, wait: time, receive: 0.0 },
-        comment: format!("{}: {step}", exchange.probe).trim_end_matches([':', ' ']).to_owned(),
+        comment: format!("{}: {}", exchange.probe, exchange.step).trim_end_matches([':', ' ']).to_owned(),
         key: exchange.key.as_str(),
     }
 }
