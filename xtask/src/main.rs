@@ -1,123 +1,125 @@
-//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `bench`, `completions`, `man`,
-//! `dist` and `image`.
+//! `cargo xtask`: builds the project's own programs and starts them.
 //!
-//! This file only dispatches: each command is a module of its own.
+//! `cargo run` shows either the progress of a build together with the command line that it starts, which may contain a key, or nothing at
+//! all. This program is built without output; it lets cargo build the program of a command, with visible progress the first time, and
+//! becomes it. No command builds more than it needs.
 
-mod bench;
-mod cargo;
-mod conform;
-mod dist;
-mod documents;
-mod image;
-mod lab;
-mod metadata;
-mod products;
-mod serve;
-mod test;
-
-use std::ffi::OsString;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
+use xtask::{cargo, programs_dir, replace_process};
 
-/// The project's own commands.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask")]
-enum Command {
-    /// Judge a server: the reference inside this process, or any other with `--base-url`
-    ///
-    /// `cargo xtask conform --help` lists the judge's own options.
-    #[command(disable_help_flag = true)]
-    Conform(PassedOn),
-    /// List the requirements, or explain one: `cargo xtask rules list.complete`
-    #[command(disable_help_flag = true)]
-    Rules(PassedOn),
-    /// Start the reference server for interactive use: one key per plan, and a temporary database
-    Serve(serve::Options),
-    /// Run all tests
-    Test(test::Options),
-    /// Judge the reference under the choices of many seeds; any finding is a false positive
-    Lab(lab::Options),
-    /// Measure the reference and the judge, as ratios within one run
-    Bench(bench::Options),
-    /// Write shell completions for `conform`, `reference` and `animal-lab`
-    Completions(documents::CompletionsOptions),
-    /// Write the man pages of `conform`, `reference` and `animal-lab`
-    Man(documents::ManOptions),
-    /// Build static release binaries, with archives, Debian packages and checksums
-    Dist(dist::Options),
-    /// Build container images that hold the static programs and nothing else
-    Image(image::Options),
-    /// The bare server and the bare proxy that `bench` compares with
-    #[command(hide = true, subcommand)]
-    BenchBaseline(bench::baseline::Baseline),
+mod test;
+
+const HELP: &str = "The project's own commands
+
+Usage: cargo xtask <COMMAND> [ARGS]
+
+  conform      judge a server: the reference on a simulated clock, or any other with --base-url
+  rules        list the requirements, or explain one: cargo xtask rules list.complete
+  serve        start the reference server with a key for each plan and a temporary database
+  test         run the tests; --all adds those that take long or need other programs
+  lab          judge the lawful or the broken servers of many seeds
+  bench        measure the reference and the judge, as ratios within one run
+  dist         build static release programs, archives and packages
+  image        build container images that hold the static programs and nothing else
+  completions  write shell completions of the programs
+  man          write man pages of the programs
+
+Each command prints its arguments with --help.";
+
+/// A program of the workspace that a command starts.
+struct Tool {
+    package: &'static str,
+    program: &'static str,
+    /// Whether its figures mean something only when it is optimised.
+    release: bool,
+    /// The arguments before those of the user.
+    arguments: Vec<OsString>,
 }
 
-/// The arguments of the judge's own commands.
-#[derive(Debug, clap::Args)]
-struct PassedOn {
-    /// Everything after the name is passed on to the judge unchanged
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
-    args: Vec<OsString>,
+impl Tool {
+    fn new(package: &'static str, arguments: &[&str]) -> Tool {
+        Tool { package, program: package, release: false, arguments: arguments.iter().map(OsString::from).collect() }
+    }
+
+    /// The tool of a command; `None` for an unknown one.
+    fn of(command: &str) -> Option<Tool> {
+        Some(match command {
+            // The first argument is the name that messages use.
+            "conform" => Tool::new("xtask-conform", &["cargo xtask conform"]),
+            "rules" => Tool::new("xtask-conform", &["cargo xtask", "rules"]),
+            "serve" => Tool { program: "reference", ..Tool::new("animal-store-reference", &["serve", "--dev"]) },
+            "lab" => Tool::new("xtask-lab", &[]),
+            "bench" => Tool { release: true, ..Tool::new("xtask-bench", &[]) },
+            "dist" | "image" | "completions" | "man" => Tool::new("xtask-dist", &[command]),
+            _ => return None,
+        })
+    }
+
+    /// Builds the program and becomes it, with these arguments after its own.
+    fn start(self, arguments: &[OsString]) -> io::Result<ExitCode> {
+        let folder = programs_dir()?;
+        let release = self.release || !cfg!(debug_assertions);
+        let folder = if release { folder.with_file_name("release") } else { folder };
+        let program = folder.join(self.program).with_extension(env::consts::EXE_EXTENSION);
+        let mut build = cargo();
+        build.args(["build", "--package", self.package, "--bin", self.program]);
+        if program.exists() {
+            build.arg("--quiet");
+        } else {
+            eprintln!("The first build takes some minutes.");
+        }
+        if release {
+            build.arg("--release");
+        }
+        if !build.status()?.success() {
+            // Cargo has said why.
+            return Ok(ExitCode::FAILURE);
+        }
+        replace_process(std::process::Command::new(program).args(self.arguments).args(arguments))
+    }
 }
 
 fn main() -> ExitCode {
-    let command = Command::parse();
-    let failure = match command {
-        // 1 would mean that the candidate violates the specification.
-        Command::Conform(_) => animal_store_conform::ExitCode::CouldNotRun.into(),
-        _ => ExitCode::FAILURE,
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    let command = arguments.first().and_then(|command| command.to_str()).unwrap_or("--help");
+    let rest = arguments.get(1..).unwrap_or_default();
+    let started = match (command, Tool::of(command)) {
+        ("-h" | "--help" | "help", _) => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        ("test", _) => test::run(rest),
+        // `--dev` is always given, and may be given again.
+        ("serve", Some(tool)) => {
+            tool.start(&rest.iter().filter(|argument| *argument != OsStr::new("--dev")).cloned().collect::<Vec<_>>())
+        }
+        (_, Some(tool)) => tool.start(rest),
+        (unknown, None) => {
+            eprintln!("error: `{unknown}` is not a command\n\n{HELP}");
+            Ok(ExitCode::from(2))
+        }
     };
-    run(&command).unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        failure
+    started.unwrap_or_else(|error| {
+        eprintln!("error: cargo xtask: {error}");
+        // 1 would mean that the judged server violates the specification.
+        if command == "conform" { ExitCode::from(3) } else { ExitCode::FAILURE }
     })
-}
-
-fn run(command: &Command) -> anyhow::Result<ExitCode> {
-    // The parser above drops a `--` that is to be passed on.
-    let line: Vec<OsString> = std::env::args_os().collect();
-    match command {
-        Command::Conform(_) => conform::run("cargo xtask conform", &line[2..]),
-        Command::Rules(_) => conform::run("cargo xtask", &line[1..]),
-        Command::Serve(options) => serve::run(options),
-        Command::Test(_) => test::run(&line[2..]),
-        Command::Lab(options) => lab::run(options),
-        Command::Bench(options) => bench::run(options),
-        Command::Completions(options) => documents::run_completions(options),
-        Command::Man(options) => documents::run_man(options),
-        Command::Dist(options) => dist::run(options),
-        Command::Image(options) => image::run(options),
-        Command::BenchBaseline(baseline) => baseline.run(),
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
-        Command::command().debug_assert();
-    }
-
-    #[test]
-    fn the_judge_gets_its_own_arguments() {
-        for args in [
-            vec![],
-            vec!["--help"],
-            vec!["-h"],
-            vec!["--version"],
-            vec!["help"],
-            vec!["--base-url", "http://127.0.0.1:1/v1", "-vv", "--only=list"],
-            vec!["--", "--dry-run"],
-            vec!["--header", "a: b", "--", "c"],
-        ] {
-            let line = ["xtask", "conform"].into_iter().chain(args);
-            let parsed = Command::try_parse_from(line).expect("the judge's arguments are not ours to refuse");
-            assert!(matches!(parsed, Command::Conform(_)));
+    fn every_command_of_the_help_starts_a_tool() {
+        let commands = HELP.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        for command in commands {
+            assert!(command == "test" || Tool::of(command).is_some(), "{command}");
         }
+        assert!(Tool::of("tset").is_none());
     }
 }

@@ -1,112 +1,198 @@
-//! `cargo xtask test`: all tests.
+//! `cargo xtask test`: the tests of every package, several test programs at a time.
 
-use std::ffi::OsString;
-use std::io::Write;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
-use std::{env, thread};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
 
-use anyhow::Context;
-use clap::Args;
-use xtask_launcher::exit_code;
+use xtask::{cargo, exit_code, workspace_root};
 
-use crate::cargo;
-use crate::metadata::FEATURES;
+const HELP: &str = "Run the tests of every package
 
-/// The tests that wait most of the time, for a limit in real time, a slow server and the container engine, each with the test program
-/// that it belongs to.
-const WAITING: [(&str, &str); 4] = [
-    ("it", "reference::the_reference_conforms_on_a_free_key_within_its_budget"),
-    ("it", "lawful::a_server_that_answers_one_request_at_a_time_is_not_sent_more_than_it_answers_in_time"),
-    ("conform", "the_commands_of_the_pages_run_as_they_are_printed_and_leave_no_process_behind"),
-    ("containers", "images_of_the_products_judge_and_are_judged_and_leave_nothing_behind"),
-];
+Usage: cargo xtask test [--all] | [ARGS OF cargo test]
 
-/// The arguments of `cargo xtask test`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
+  --all  also the tests that take long or need other programs (a container engine, other languages), and those of the
+         tools of this command; without it, they are counted at the end
+
+Examples:
   cargo xtask test
   cargo xtask test --package animal-store-reference
-  cargo xtask test list_limit -- --nocapture")]
-pub(crate) struct Options {
-    /// Arguments of `cargo test`: filters, `--package`, and after `--` those of the test programs
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
-    args: Vec<OsString>,
-}
+  cargo xtask test list_limit -- --nocapture";
 
-/// Runs unit, integration and doc tests of every package, with nothing but cargo.
-///
-/// With `--no-fail-fast`, so that a failure in the first package does not hide the failures of the others.
-pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
-    if args.is_empty() {
-        return run_everything();
-    }
-    let packages = if args.iter().any(selects_packages) { &[][..] } else { &ALL };
-    let status = cargo_test(packages).args(args).status().context(NO_CARGO)?;
-    Ok(exit_code(status))
-}
-
-/// The variable that sets how many tests of a program run at a time; a value of the user stays.
+/// The variable that sets how many tests of a program run at a time. A value of the user stays.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
-/// The number of tests that keep a processor busy.
+/// The number of tests of a program that run at a time, for each processor. Many tests wait for servers and programs that they have started.
 const TESTS_PER_PROCESSOR: usize = 2;
 
-const NO_CARGO: &str = "could not start cargo; is it on the path?";
+/// Programs that take long. They are started first, so that no processor waits for them at the end.
+const LONGEST: [&str; 3] = ["servers", "it", "edits"];
 
-/// Runs the tests that wait at the same time as all others, and prints their output afterwards. All select the whole workspace, so that
-/// they share what is built.
-fn run_everything() -> anyhow::Result<ExitCode> {
-    let built = cargo_test(&ALL).arg("--no-run").status().context(NO_CARGO)?;
-    if !built.success() {
-        return Ok(exit_code(built));
+/// Runs all tests, or passes the arguments on to `cargo test`.
+pub(crate) fn run(arguments: &[OsString]) -> io::Result<ExitCode> {
+    let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
+    match arguments[..] {
+        [] => run_everything(false),
+        [all] if all == "--all" => run_everything(true),
+        [help] if help == "--help" || help == "-h" => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => Ok(exit_code(cargo().args(["test", "--locked", "--no-fail-fast"]).args(arguments).status()?)),
     }
-    let (mut waiting, mut others) = (cargo_test(&ALL), cargo_test(&ALL));
-    waiting.args(WAITING.iter().flat_map(|(program, _)| ["--test", program]));
-    waiting.arg("--").args(WAITING.map(|(_, test)| test)).stdin(Stdio::null());
-    others.arg("--").args(WAITING.iter().flat_map(|(_, test)| ["--skip", test]));
-    // Many tests wait for servers and programs that they have started.
-    if env::var_os(TEST_THREADS).is_none() {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        others.env(TEST_THREADS, (TESTS_PER_PROCESSOR * processors).to_string());
-    }
-    let waiting = thread::spawn(move || waiting.output());
-    let others = others.status().context(NO_CARGO);
-    let waiting = waiting.join().expect("a thread that only waits").context(NO_CARGO)?;
-    std::io::stderr().write_all(&waiting.stderr)?;
-    std::io::stdout().write_all(&waiting.stdout)?;
-    let others = others?;
-    Ok(exit_code(if others.success() { waiting.status } else { others }))
 }
 
-/// Selects the tests of every package, the judge with every feature: images are tested with the programs that the tests build.
-const ALL: [&str; 3] = ["--workspace", "--features", FEATURES];
-
-fn cargo_test(packages: &[&str]) -> Command {
-    let mut command = cargo::cargo();
-    command.args(["test", "--locked", "--no-fail-fast"]).args(packages);
-    command
+/// Something that tests: a test program, or the documentation's examples.
+struct Job {
+    name: String,
+    command: Command,
 }
 
-/// Whether the user chose packages: then `--workspace` would choose all of them again.
-fn selects_packages(arg: &OsString) -> bool {
-    arg.to_str().is_some_and(|arg| ["-p", "--package", "--workspace"].iter().any(|option| arg.starts_with(option)))
+/// The result of a job.
+struct Done {
+    name: String,
+    passed: bool,
+    ignored: usize,
+}
+
+/// Builds all tests, and runs as many test programs at a time as there are processors. With `heavy`, also those that take long.
+fn run_everything(heavy: bool) -> io::Result<ExitCode> {
+    let selection: &[&str] = if heavy { &["--workspace"] } else { &[] };
+    let mut jobs = programs(selection)?;
+    let mut examples = cargo();
+    examples.args(["test", "--locked", "--quiet", "--doc"]).args(selection);
+    jobs.push(Job { name: "examples of the documentation".to_owned(), command: examples });
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    for job in &mut jobs {
+        if env::var_os(TEST_THREADS).is_none() {
+            job.command.env(TEST_THREADS, (TESTS_PER_PROCESSOR * processors).to_string());
+        }
+        if heavy && job.command.get_program() != cargo().get_program() {
+            job.command.arg("--include-ignored");
+        }
+    }
+    let (begun, count) = (Instant::now(), jobs.len());
+    let (waiting, done) = (Mutex::new(jobs.into_iter()), Mutex::new(Vec::new()));
+    let next = || waiting.lock().ok()?.next();
+    thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    let result = run_job(job);
+                    if let Ok(mut done) = done.lock() {
+                        done.push(result);
+                    }
+                }
+            });
+        }
+    });
+    let done = done.into_inner().unwrap_or_default();
+    let failed: Vec<&str> = done.iter().filter(|done| !done.passed).map(|done| done.name.as_str()).collect();
+    let ignored: usize = done.iter().map(|done| done.ignored).sum();
+    println!("\n{} of {count} test programs passed in {} s", count - failed.len(), begun.elapsed().as_secs());
+    if ignored > 0 {
+        println!("SKIPPED: {ignored} tests that take long or need other programs: cargo xtask test --all");
+    }
+    if failed.is_empty() && done.len() == count {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("FAILED: {}", failed.join(", "));
+    Ok(ExitCode::FAILURE)
+}
+
+/// Runs a job and prints its result, with its whole output if it failed.
+fn run_job(mut job: Job) -> Done {
+    let begun = Instant::now();
+    let output = job.command.stdin(Stdio::null()).output();
+    let took = begun.elapsed().as_secs_f32();
+    let Ok(output) = output else {
+        println!("FAILED: {} could not be started", job.name);
+        return Done { name: job.name, passed: false, ignored: 0 };
+    };
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let results: Vec<&str> = text.lines().filter(|line| line.starts_with("test result:")).collect();
+    let passed = output.status.success();
+    // One call prints all of it, so that the lines of two jobs are not mixed.
+    if passed {
+        let skipped = text.lines().filter(|line| line.starts_with("SKIPPED"));
+        let lines: Vec<&str> = skipped.chain(results.iter().copied()).collect();
+        println!("{} ({took:.1} s)\n{}", job.name, lines.join("\n"));
+    } else {
+        println!("FAILED: {} ({took:.1} s)\n{text}", job.name);
+    }
+    Done { name: job.name, passed, ignored: results.iter().filter_map(|line| ignored(line)).sum() }
+}
+
+/// The number of ignored tests in a line such as `test result: ok. 12 passed; 0 failed; 2 ignored; …`.
+fn ignored(result: &str) -> Option<usize> {
+    let counted = result.split(';').find_map(|part| part.trim().strip_suffix(" ignored"))?;
+    counted.parse().ok()
+}
+
+/// Builds the test programs of the selected packages, and returns them, those that take long first.
+fn programs(selection: &[&str]) -> io::Result<Vec<Job>> {
+    let mut build = cargo();
+    build.args(["test", "--locked", "--no-run", "--message-format", "json-render-diagnostics"]).args(selection);
+    let built = build.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    if !built.status.success() {
+        return Err(io::Error::other("the tests could not be built"));
+    }
+    let mut jobs: Vec<Job> = String::from_utf8_lossy(&built.stdout).lines().filter_map(job).collect();
+    jobs.sort_by_key(|job| {
+        let place = LONGEST.iter().position(|long| job.name.ends_with(&format!(" {long}")));
+        place.unwrap_or(LONGEST.len())
+    });
+    Ok(jobs)
+}
+
+/// The job of a message of cargo that names a test program.
+fn job(message: &str) -> Option<Job> {
+    // A target says as well whether it has tests.
+    let (_, profile) = message.split_once(r#""profile":{"#)?;
+    if !profile.split('}').next()?.contains(r#""test":true"#) {
+        return None;
+    }
+    let program = PathBuf::from(text_of(message, "executable")?);
+    let folder = PathBuf::from(text_of(message, "manifest_path")?).parent()?.to_owned();
+    let target = text_of(message.split_once(r#""target":"#)?.1, "name")?;
+    let package = folder.strip_prefix(workspace_root()).unwrap_or(&folder).display().to_string();
+    let mut command = Command::new(&program);
+    // As cargo runs it.
+    command.current_dir(&folder).env("CARGO_MANIFEST_DIR", &folder);
+    Some(Job { name: format!("{package} {target}"), command })
+}
+
+/// The value of the first member of this name in JSON, if it is a text. Paths and names with escapes are not read.
+fn text_of<'m>(message: &'m str, member: &str) -> Option<&'m str> {
+    let value = message.split_once(&format!(r#""{member}":""#))?.1;
+    let value = value.split_once('"')?.0;
+    (!value.contains('\\')).then_some(value)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
-    fn the_tests_that_wait_have_the_names_that_are_left_out() {
-        let sources = [
-            include_str!("../../conformance/tests/it/reference.rs"),
-            include_str!("../../conformance/tests/it/lawful.rs"),
-            include_str!("../tests/conform.rs"),
-            include_str!("../tests/containers.rs"),
-        ];
-        for ((_, test), source) in WAITING.into_iter().zip(sources) {
-            let name = test.rsplit("::").next().expect("a name");
-            assert!(source.contains(&format!("fn {name}()")), "{test}");
-        }
+    fn a_message_of_cargo_names_a_test_program_and_its_package() {
+        let message = r#"{"reason":"compiler-artifact","manifest_path":"/w/conformance/cli/Cargo.toml","target":{"kind":["test"],"name":"it","test":true},"profile":{"test":true},"executable":"/t/deps/it-1"}"#;
+        let job = job(message).expect("a job");
+        assert!(job.name.ends_with("conformance/cli it"), "{}", job.name);
+        assert_eq!(job.command.get_program(), "/t/deps/it-1");
+        assert_eq!(job.command.get_current_dir(), Some(Path::new("/w/conformance/cli")));
+        let program = message.replace(r#""profile":{"test":true"#, r#""profile":{"test":false"#);
+        assert!(super::job(&program).is_none());
+    }
+
+    #[test]
+    fn ignored_tests_are_counted() {
+        assert_eq!(ignored("test result: ok. 12 passed; 0 failed; 2 ignored; 0 measured; 1 filtered out"), Some(2));
+        assert_eq!(ignored("test result: FAILED"), None);
     }
 }

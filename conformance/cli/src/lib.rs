@@ -12,9 +12,10 @@ pub mod explain;
 pub mod formats;
 pub mod proxy;
 
+pub mod image;
+
 mod command_line;
-mod container;
 mod exit_code;
 
-pub use command_line::{Embedded, Invocation, command, parse};
+pub use command_line::{Embedded, Invocation, command, parse, start, start_without_containers};
 pub use exit_code::ExitCode;

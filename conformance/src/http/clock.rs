@@ -66,6 +66,12 @@ impl Clock {
         self.0.as_ref().map_or_else(Instant::now, |clock| clock.started + clock.step(STEP))
     }
 
+    /// Returns true if the time passes only by readings and waits.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Waits for this duration.
     pub async fn sleep(&self, time: Duration) {
         match &self.0 {

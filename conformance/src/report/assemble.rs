@@ -94,6 +94,7 @@ fn assemble_with(
         requests_with_key: counts.with_key,
         refused: counts.refused,
         duration_ms: counts.duration_ms(),
+        real_duration_ms: None,
         answerers: counts.answerers.renamed(|name| presentation.text(name)),
         created: counts.created,
         unfinished: trace.context.unfinished.iter().map(|part| part.to_string()).collect(),

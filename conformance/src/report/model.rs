@@ -87,6 +87,9 @@ pub struct Report {
     pub created: usize,
     /// The duration of the run with its waits, in milliseconds.
     pub duration_ms: u64,
+    /// The time that a run on a simulated clock really took, in milliseconds. Absent for a run in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_duration_ms: Option<u64>,
     /// The reason why the run ended early, if it did.
     pub ended_early: Option<String>,
     /// The names of the fixed parts of the run that were not sent completely. A run that has any is incomplete at best.

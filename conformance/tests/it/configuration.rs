@@ -359,35 +359,3 @@ async fn init_writes_the_example_and_never_over_a_file_unasked() {
     assert_eq!(place.conform(&["init", "--force"], &[]).await.status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(place.path("conform.toml")).expect("a file"), example);
 }
-
-#[tokio::test]
-async fn the_schema_accepts_what_the_program_accepts_and_says_where_a_file_is_wrong() {
-    let place = Place::with("");
-    let output = place.conform(&["init", "--schema"], &[]).await;
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let written = std::fs::read_to_string(place.path("conform.toml")).expect("a file");
-    assert!(written.starts_with("#:schema ./conform.schema.json\n"), "{written}");
-    let schema = std::fs::read_to_string(place.path("conform.schema.json")).expect("a file");
-    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).expect("JSON")).expect("a schema");
-    let is_valid =
-        |text: &str| schema.is_valid(&toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}")));
-    // An example of an option is the text after its mark.
-    let every: Vec<&str> = written
-        .lines()
-        .map(|line| line.strip_prefix('#').filter(|rest| rest.starts_with(char::is_lowercase)).unwrap_or(line))
-        .collect();
-    assert!(is_valid(&written) && is_valid(&every.join("\n")));
-    for wrong in [
-        "base-url = 'http://h/v1'",
-        "timeout = '10'",
-        "strict = 'yes'",
-        "profile = 'fast'",
-        "only = 'list'",
-        "api_key = 'sk-1'",
-        "api_key_env = 'sk-1'",
-        "[environments.a]\nenv = 'b'",
-        "[environments.a]\ntimout = 1",
-    ] {
-        assert!(!is_valid(wrong), "{wrong}");
-    }
-}

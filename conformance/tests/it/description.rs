@@ -5,12 +5,10 @@ use animal_store_lab::choices::{Build, Drawn, lawful};
 use animal_store_lab::faults::faults;
 use animal_store_reference::Plan;
 use animal_store_rules::trace::exchange::{Exchange, Response};
-use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::host::Host;
 use crate::session::session;
-use crate::trials::{Outcome, Table, block_on};
 
 /// So many seeds of lawful servers have a session.
 const SEEDS: u64 = 10;
@@ -26,37 +24,34 @@ const EXPRESSED: [&str; 7] = [
     "service.json",
 ];
 
-/// A test for each lawful server and each of those faults.
-pub(crate) fn trials() -> Vec<Trial> {
-    let seeds = (0..=SEEDS).map(|seed| (format!("seed {seed}"), seed));
-    let mut trials = Table::new("description", seeds, |seed| block_on(accepts(*seed))).trials();
-    let expressed = EXPRESSED.map(|id| (id.to_owned(), id));
-    trials.extend(Table::new("description", expressed, |id| block_on(notices(id))).trials());
-    trials
+#[tokio::test]
+async fn sessions_with_lawful_servers_are_as_described() {
+    // Of 0, the plain reference.
+    for seed in 0..=SEEDS {
+        let mut choices = if seed == 0 { Vec::new() } else { lawful(seed, Drawn::ChoicesAndCircumstances) };
+        // The description is of the operations that there are.
+        choices.retain(|choice| !choice.name().starts_with("versioning.lifetime."));
+        let host = Host::start(Plan::Free, Build::new(&choices).finish()).await;
+        let problems = Description::read().problems(&session(&host).await);
+        assert!(problems.is_empty(), "seed {seed}: {}", problems.join("\n"));
+    }
 }
 
-/// A lawful server of a seed, or the plain reference of 0.
-async fn accepts(seed: u64) -> Outcome {
-    let mut choices = if seed == 0 { Vec::new() } else { lawful(seed, Drawn::ChoicesAndCircumstances) };
-    // The description is of the operations that there are.
-    choices.retain(|choice| !choice.name().starts_with("versioning.lifetime."));
-    let host = Host::start(Plan::Free, Build::new(&choices).finish()).await;
-    let problems = Description::read().problems(&session(&host).await);
-    if problems.is_empty() { Ok(String::new()) } else { Err(problems.join("\n")) }
-}
-
-async fn notices(id: &str) -> Outcome {
-    let fault = faults().into_iter().find(|fault| fault.targets.contains(&id)).expect("a fault");
-    let host = Host::start(Plan::Free, fault.variation.clone()).await;
-    let problems = Description::read().problems(&session(&host).await);
-    if problems.is_empty() { Err(format!("{} is not noticed", fault.name)) } else { Ok(String::new()) }
+#[tokio::test]
+async fn the_first_fault_of_each_requirement_that_a_description_can_express_is_noticed() {
+    for id in EXPRESSED {
+        let fault = faults().into_iter().find(|fault| fault.targets.contains(&id)).expect("a fault");
+        let host = Host::start(Plan::Free, fault.variation.clone()).await;
+        let problems = Description::read().problems(&session(&host).await);
+        assert!(!problems.is_empty(), "{} is not noticed", fault.name);
+    }
 }
 
 struct Description(Value);
 
 impl Description {
     fn read() -> Description {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/animal-store.openapi.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fixtures/animal-store.openapi.json");
         let text = std::fs::read_to_string(path).expect("the description");
         Description(serde_json::from_str(&text).expect("JSON"))
     }

@@ -25,7 +25,6 @@ async fn an_image_that_cannot_be_meant_is_wrong_usage() {
     }
 }
 
-#[cfg(not(feature = "containers"))]
 #[tokio::test]
 async fn a_program_without_the_part_for_containers_says_how_to_get_it() {
     let output = conform(&["--image", "pets", "--api-key", "k"]).await;

@@ -4,7 +4,6 @@
 //! The tests are made of the tables of servers when the program starts, which the standard harness cannot do.
 
 mod archives;
-mod description;
 mod figures;
 mod host;
 mod hostile;
@@ -26,7 +25,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert_with(trials::at_once);
     let trials: Vec<Trial> =
-        [archives::trials(), description::trials(), hostile::trials(), saboteurs::trials(), variants::trials()]
+        [archives::trials(), hostile::trials(), saboteurs::trials(), variants::trials()]
             .into_iter()
             .flatten()
             .collect();

@@ -9,7 +9,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::usage_error::UsageError;
-use crate::container::{Image, ImageName, Ready};
+use crate::image::{Image, ImageName, Ready};
 
 /// The container to start.
 #[derive(Clone, Debug, Args)]

@@ -9,8 +9,6 @@ mod container;
 mod delivery;
 mod diff;
 mod dry_run;
-#[cfg_attr(not(feature = "containers"), path = "no_image_run.rs")]
-mod image_run;
 mod init;
 mod judge;
 mod key_file;
@@ -18,6 +16,7 @@ mod known_failing;
 mod man;
 mod output;
 mod parse;
+mod program;
 mod progress;
 mod proxy;
 mod report_files;
@@ -33,4 +32,5 @@ mod values;
 
 pub use arguments::command;
 pub use parse::parse;
+pub use program::{start, start_without_containers};
 pub use run::{Embedded, Invocation};

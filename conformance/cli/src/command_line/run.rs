@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::OptionFuture;
@@ -9,7 +10,6 @@ use futures_util::future::OptionFuture;
 use super::arguments::Arguments;
 use super::config::ShownOptions;
 use super::delivery::deliver;
-use super::image_run::ImageRun;
 use super::output::{could_not_run, say, usage};
 use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
@@ -18,8 +18,10 @@ use super::usage_error::UsageError;
 use super::values::Printed;
 use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;
+use crate::image::{Container, NoContainer};
 use animal_store_conformance::Interrupt;
 use animal_store_conformance::Options;
+use animal_store_conformance::http::Clock;
 use animal_store_conformance::Unusable;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::Detail;
@@ -39,6 +41,8 @@ pub struct Embedded {
     pub plan: Plan,
     /// The name and the version of the implementation.
     pub implementation: (String, String),
+    /// The clock that the server shares with the judge.
+    pub clock: Clock,
 }
 
 /// A parsed command line.
@@ -48,13 +52,14 @@ pub struct Invocation {
     arguments: Arguments,
     /// The options with their sources, for a dry run.
     shown: Option<ShownOptions>,
-    embedded: bool,
+    /// The clock of an embedded server.
+    clock: Option<Clock>,
 }
 
 impl Invocation {
     /// The invocation of `program` with these arguments.
     pub(super) fn new(program: String, arguments: Arguments, shown: Option<ShownOptions>) -> Invocation {
-        Invocation { program, arguments, shown, embedded: false }
+        Invocation { program, arguments, shown, clock: None }
     }
 
     /// Returns true if the command line names a target.
@@ -63,7 +68,7 @@ impl Invocation {
         self.arguments.base_url.is_some() || self.judges_an_image()
     }
 
-    /// Returns true if the target is a container image to start, which needs the feature `containers`.
+    /// Returns true if the target is a container image to start, which only a program with a [`Container`] does.
     #[must_use]
     pub fn judges_an_image(&self) -> bool {
         self.arguments.container.image.is_some()
@@ -91,12 +96,17 @@ impl Invocation {
         self.arguments.api_key = Some(embedded.api_key.into());
         self.arguments.quota_key = None;
         self.arguments.plan = Some(embedded.plan);
-        self.embedded = true;
+        self.clock = Some(embedded.clock);
         self
     }
 
     /// Runs the judge, prints the output and writes the report files, and returns the exit code.
-    pub async fn run(mut self) -> ExitCode {
+    pub async fn run(self) -> ExitCode {
+        self.run_with::<NoContainer>().await
+    }
+
+    /// [`Invocation::run`] in a program that starts containers of this kind.
+    pub async fn run_with<C: Container>(mut self) -> ExitCode {
         self.arguments.color.apply();
         let image = match self.arguments.container.image() {
             Ok(image) => image,
@@ -111,7 +121,7 @@ impl Invocation {
             Err(error) => return self.refuse(&error),
         };
         options.invoked.program.clone_from(&self.program);
-        options.invoked.embedded = self.embedded;
+        options.invoked.embedded = self.clock.is_some();
         if let Some(shown) = &self.shown {
             let target = image.map_or_else(|| dry_run::target(&options), |image| format!("image {}", image.name));
             return dry_run::show(shown, &options, &target, self.arguments.format);
@@ -122,28 +132,36 @@ impl Invocation {
             Ok(files) => files,
             Err(error) => return could_not_run(&error),
         };
-        let Some(image) = image else { return Box::pin(self.judge(options, &files, None)).await };
-        let image_run = match ImageRun::prepare(&options, image).await {
-            Ok(image_run) => image_run,
-            Err(code) => return code,
+        let Some(image) = image else { return Box::pin(self.judge(options, &files, None::<C>)).await };
+        if !C::IS_AVAILABLE {
+            return usage(&UsageError::NoContainers);
+        }
+        let container = match C::prepare(&options, image).await {
+            Ok(container) => container,
+            Err(error) => return could_not_run(&error),
         };
-        let removal = image_run.removal();
+        let removal = remove(&container);
         // The container is removed also when the judge panics.
-        let ended = AssertUnwindSafe(Box::pin(self.judge(options, &files, Some(image_run)))).catch_unwind().await;
+        let ended = AssertUnwindSafe(Box::pin(self.judge(options, &files, Some(container)))).catch_unwind().await;
         removal.await;
         ended.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Judges with these options. The container of an image run is started first, and its address judged.
-    async fn judge(&self, mut options: Options, files: &ReportFiles<'_>, mut image_run: Option<ImageRun>) -> ExitCode {
+    async fn judge(
+        &self,
+        mut options: Options,
+        files: &ReportFiles<'_>,
+        mut container: Option<impl Container>,
+    ) -> ExitCode {
         let (progress, interrupt) = (Arc::new(Progress::begin(self.verbosity())), Interrupt::default());
         let (at_signal, listener) = (Arc::clone(&progress), Arc::clone(&progress));
-        let removal = image_run.as_ref().map(ImageRun::removal);
+        let removal = container.as_ref().map(remove);
         let last = async { OptionFuture::from(removal).await.unwrap_or_default() };
         let signals = Signals::watch(interrupt.clone(), move || at_signal.interrupted(), last);
         let unless_interrupted = |code: ExitCode| signals.code().unwrap_or(code);
-        if let Some(image_run) = &mut image_run {
-            match image_run.start(&interrupt).await {
+        if let Some(container) = &mut container {
+            match container.start(&interrupt).await {
                 Ok(Some(base_url)) => options.transport.base_url = base_url,
                 Ok(None) => return unless_interrupted(ExitCode::CouldNotRun),
                 Err(error) => {
@@ -153,7 +171,9 @@ impl Invocation {
             }
         }
         let listed = options.known_failing.clone();
-        let judge = Judge::new(options).listener(move |event| listener.show(event)).interrupted_by(interrupt);
+        let (clock, begun) = (self.clock.clone().unwrap_or_default(), Instant::now());
+        let is_simulated = clock.is_simulated();
+        let judge = Judge::new(options).clock(clock).listener(move |event| listener.show(event)).interrupted_by(interrupt);
         let outcome = if files.want_trace() {
             judge.run_and_record().await.map(|(report, trace)| (report, files.write_trace(&trace)))
         } else {
@@ -162,8 +182,11 @@ impl Invocation {
         progress.end();
         unless_interrupted(match outcome {
             Ok((mut report, unwritten)) => {
-                if let Some(image_run) = &image_run {
-                    image_run.add_to(&mut report).await;
+                if is_simulated {
+                    report.real_duration_ms = u64::try_from(begun.elapsed().as_millis()).ok();
+                }
+                if let Some(container) = &container {
+                    container.add_to(&mut report).await;
                 }
                 let code = self.deliver(&report, &listed, files);
                 match unwritten {
@@ -180,8 +203,8 @@ impl Invocation {
                 if let RunError::Unusable(Unusable::NothingThere { .. } | Unusable::Unresolved { .. }) = error {
                     ignored_proxy().into_iter().for_each(say);
                 }
-                if let Some(image_run) = &image_run {
-                    say(image_run.log_tail().await);
+                if let Some(container) = &container {
+                    say(container.log_tail().await);
                 }
                 code
             }
@@ -224,6 +247,16 @@ impl Invocation {
             say(known_failing::update(path, list, report, listed)?);
         }
         Ok(())
+    }
+}
+
+/// Removes a container, or prints a warning. The future does not borrow the container.
+fn remove(container: &impl Container) -> impl Future<Output = ()> + Send + 'static {
+    let removal = container.removal();
+    async move {
+        if let Err(problem) = removal.await {
+            say(format!("warning: {problem}"));
+        }
     }
 }
 

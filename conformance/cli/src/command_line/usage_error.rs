@@ -21,9 +21,8 @@ pub(super) enum UsageError {
     NoVariable(String),
     /// The feature is not compiled in.
     #[error(
-        "--image is not available in this build: use `cargo xtask conform --image`, or build with `--features containers`"
+        "--image is not available in this program: use `cargo xtask conform --image`, or the program of the package animal-store-containers"
     )]
-    #[cfg(not(feature = "containers"))]
     NoContainers,
     /// No key is given.
     #[error(

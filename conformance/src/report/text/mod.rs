@@ -90,7 +90,10 @@ impl std::fmt::Display for Report {
 /// The verdict and its counts.
 fn head(page: &mut Page, report: &Report) {
     let verdict = verdict(report);
-    page.entry(0, (&verdict, verdict_style(report.verdict)), (&report.subject(), BOLD));
+    let simulated = report.real_duration_ms.map_or_else(String::new, |real| {
+        format!(" (simulated clock: {} s passed in {}.{} s)", report.duration_ms / 1000, real / 1000, real % 1000 / 100)
+    });
+    page.entry(0, (&verdict, verdict_style(report.verdict)), (&format!("{}{simulated}", report.subject()), BOLD));
     page.text(0, PLAIN, &counts(report));
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
     let strict = if report.strict { ", strict" } else { "" };
