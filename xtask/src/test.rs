@@ -32,6 +32,9 @@ const TESTS_PER_PROCESSOR: usize = 2;
 /// Programs that take long. They are started first, so that no processor waits for them at the end.
 const LONGEST: [&str; 3] = ["servers", "it", "edits"];
 
+/// Parts of the names of tests that only other tests or people start: suites of a challenge, and what writes fixtures.
+const STARTED_BY_OTHERS: [&str; 2] = ["::suite_", "::record_the_"];
+
 /// Runs all tests, or passes the arguments on to `cargo test`.
 pub(crate) fn run(arguments: &[OsString]) -> io::Result<ExitCode> {
     let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
@@ -72,7 +75,7 @@ fn run_everything(heavy: bool) -> io::Result<ExitCode> {
             job.command.env(TEST_THREADS, (TESTS_PER_PROCESSOR * processors).to_string());
         }
         if heavy && job.command.get_program() != cargo().get_program() {
-            job.command.arg("--include-ignored");
+            job.command.arg("--include-ignored").args(STARTED_BY_OTHERS.iter().flat_map(|name| ["--skip", name]));
         }
     }
     let (begun, count) = (Instant::now(), jobs.len());

@@ -24,11 +24,10 @@ use support::{broken, options};
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert_with(trials::at_once);
-    let trials: Vec<Trial> =
-        [archives::trials(), hostile::trials(), saboteurs::trials(), variants::trials()]
-            .into_iter()
-            .flatten()
-            .collect();
+    let trials: Vec<Trial> = [archives::trials(), hostile::trials(), saboteurs::trials(), variants::trials()]
+        .into_iter()
+        .flatten()
+        .collect();
     let mut names = HashSet::new();
     for trial in &trials {
         assert!(names.insert(trial.name()), "two tests are called {}", trial.name());

@@ -71,7 +71,9 @@ fn the_database_itself_is_locked_under_every_name_and_without_disturbing_sqlite(
     assert_eq!(count, 1);
     drop(other);
     // The list may lack a line while other processes lock and unlock.
-    eventually("the lock of SQLite, which the server holds besides its own", || (sqlite_locks(&folder) == 1).then_some(()));
+    eventually("the lock of SQLite, which the server holds besides its own", || {
+        (sqlite_locks(&folder) == 1).then_some(())
+    });
     server.kill();
     assert_eq!(folder.serve(&[]).ask("GET", "/v1/pets", &key).body, format!("[{}]", added.body));
 }

@@ -18,10 +18,14 @@ use xtask::{cargo, programs_dir, seconds, workspace_root};
 
 /// Measure the reference and the judge, as ratios within one run
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask bench", args_conflicts_with_subcommands = true, after_help = "Examples:
+#[command(
+    name = "cargo xtask bench",
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
   cargo xtask bench
   cargo xtask bench --only read --rounds 11
-  cargo xtask bench --check --only verdict,fresh-clone")]
+  cargo xtask bench --check --only verdict,fresh-clone"
+)]
 struct Options {
     /// The bare servers that the products are compared with.
     #[command(subcommand)]
@@ -70,7 +74,15 @@ fn main() -> anyhow::Result<ExitCode> {
 
 /// Measures, and prints each figure as soon as it is known.
 fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    seconds(cargo().args(["build", "--release", "--locked", "--package", "animal-store-reference", "--package", "animal-store-conform"]))?;
+    seconds(cargo().args([
+        "build",
+        "--release",
+        "--locked",
+        "--package",
+        "animal-store-reference",
+        "--package",
+        "animal-store-conform",
+    ]))?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(programs_dir()?)?;
     let mut bench = Bench { options, folder: folder.path(), missed: false };
     let measurements: [(&[Part], Measure); 6] = [

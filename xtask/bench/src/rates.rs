@@ -139,9 +139,8 @@ pub(super) fn reads(bench: &mut Bench<'_>) -> anyhow::Result<()> {
 pub(super) fn proxy(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     let reference = Server::reference(&bench.folder.join("proxied"))?;
     let (pages, _) = Pages::learn(&reference, paths(&create_animals(&reference, 0..FEW)?.1))?;
-    let start = |program: PathBuf, to: &str| {
-        Server::start(Command::new(program).args(["proxy", "--to", to]), &reference.key)
-    };
+    let start =
+        |program: PathBuf, to: &str| Server::start(Command::new(program).args(["proxy", "--to", to]), &reference.key);
     let judging = start(load::program("conform")?, &format!("http://{}/v1", reference.address))?;
     let bare = start(std::env::current_exe()?, &reference.address.to_string())?;
     bench.compare(

@@ -107,7 +107,9 @@ fn programs(folder: &Path) {
     for (name, commands) in [
         (
             "cargo",
-            format!("{serve}\nshift\nif [ \"$1\" = conform ]; then shift; fi\nexec {judge} 'cargo xtask conform' \"$@\""),
+            format!(
+                "{serve}\nshift\nif [ \"$1\" = conform ]; then shift; fi\nexec {judge} 'cargo xtask conform' \"$@\""
+            ),
         ),
         ("conform", format!("exec {judge} conform \"$@\"")),
         ("reference", format!("exec {reference} \"$@\"")),

@@ -127,7 +127,8 @@ impl Site {
             r#"args = ["serve", "--listen=0.0.0.0:8080", "--db=:memory:", "--key=pro={}", "--fault=create.success.created-is-200"]"#,
             self.key
         );
-        let output = self.judge_image(&self.laboratory, &settings, &["--format", "json"]).output().expect("the judge starts");
+        let output =
+            self.judge_image(&self.laboratory, &settings, &["--format", "json"]).output().expect("the judge starts");
         assert_eq!(output.status.code(), Some(1), "{}", both_streams(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
         assert_eq!(report["target"]["image"], self.laboratory);

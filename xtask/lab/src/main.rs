@@ -18,7 +18,9 @@ mod lawful;
 
 /// Judge the lawful servers of many seeds, where any finding is a false positive; or, with --faults, the broken ones
 #[derive(Clone, Debug, Parser)]
-#[command(name = "cargo xtask lab", after_help = "Examples:
+#[command(
+    name = "cargo xtask lab",
+    after_help = "Examples:
   cargo xtask lab --seeds 1000                 no lawful server of a thousand is accused
   cargo xtask lab --circumstances              nor with other traffic on its keys, or earlier bans
   cargo xtask lab --faults --seeds 30          each fault is caught, whatever the seed of the judge
@@ -29,7 +31,8 @@ mod lawful;
 Exit codes: 0 every lawful server conforms, or every fault is caught; 1 otherwise.
 
 Judge and server share a simulated clock, so no run waits in real time. `--release` after
-`cargo` makes it several times faster: cargo run --release --package xtask -- lab")]
+`cargo` makes it several times faster: cargo run --release --package xtask-lab"
+)]
 struct Options {
     /// How many seeds
     #[arg(long, value_name = "COUNT", default_value_t = 1_000)]

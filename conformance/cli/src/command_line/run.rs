@@ -21,8 +21,8 @@ use crate::exit_code::ExitCode;
 use crate::image::{Container, NoContainer};
 use animal_store_conformance::Interrupt;
 use animal_store_conformance::Options;
-use animal_store_conformance::http::Clock;
 use animal_store_conformance::Unusable;
+use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::{Judge, RunError};
@@ -173,7 +173,8 @@ impl Invocation {
         let listed = options.known_failing.clone();
         let (clock, begun) = (self.clock.clone().unwrap_or_default(), Instant::now());
         let is_simulated = clock.is_simulated();
-        let judge = Judge::new(options).clock(clock).listener(move |event| listener.show(event)).interrupted_by(interrupt);
+        let judge =
+            Judge::new(options).clock(clock).listener(move |event| listener.show(event)).interrupted_by(interrupt);
         let outcome = if files.want_trace() {
             judge.run_and_record().await.map(|(report, trace)| (report, files.write_trace(&trace)))
         } else {

@@ -125,16 +125,7 @@ impl Captured {
                 Outcome::Failed(failure)
             }
         };
-        Exchange {
-            number: 0,
-            probe: "".into(),
-            step: String::new(),
-            request,
-            outcome,
-            sent_at,
-            received_at,
-            known,
-        }
+        Exchange { number: 0, probe: "".into(), step: String::new(), request, outcome, sent_at, received_at, known }
     }
 }
 

@@ -297,8 +297,7 @@ impl Ongoing {
             Outcome::Failed(Failure { kind: FailureKind::Broken, detail })
         };
         let (probe, step) = ("".into(), String::new());
-        let exchange =
-            Exchange { number: number as usize, probe, step, request, outcome, sent_at, received_at, known };
+        let exchange = Exchange { number: number as usize, probe, step, request, outcome, sent_at, received_at, known };
         recording.add(number, exchange);
     }
 }
