@@ -1,4 +1,4 @@
-//! What the published JSON schemas describe: reports, `conform.toml`, and the responses of lawful servers.
+//! The published JSON schemas describe reports, `conform.toml`, and the responses of lawful servers.
 
 mod description;
 mod host;

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`, `image`, `completions` and `man`: what the project hands to others.
+//! `cargo xtask dist`, `image`, `completions` and `man`: the files that the project hands to others.
 
 mod archive;
 mod deb;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// What the project hands to others.
+/// The files that the project hands to others: programs, images, completions and man pages
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Command {

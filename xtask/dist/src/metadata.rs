@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace: its packages, and where they lie.
+//! The packages of the workspace, and where they lie, as cargo knows them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -35,7 +35,7 @@ fn engine_answers() -> bool {
     cfg!(all(target_os = "linux", target_env = "gnu")) && info.is_ok_and(|status| status.success())
 }
 
-/// What the images hold, and the packages that CI tests together with this one: the same features for both, so that nothing is compiled twice.
+/// The packages of the images, and those that CI tests together with this one: with the same features, nothing is compiled twice.
 const PACKAGES: [&str; 7] = [
     "animal-store-containers",
     "animal-store-conform",
