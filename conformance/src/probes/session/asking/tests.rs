@@ -9,6 +9,7 @@ use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::Extent;
+use jiff::Timestamp;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -74,7 +75,7 @@ struct Outcome {
 
 /// Asks so many times, one after the other, or the last so many together.
 async fn outcome(answers: &[Answer], alone: usize, together: usize) -> Outcome {
-    let clock = Clock::stepping();
+    let clock = Clock::stepping_from(Timestamp::constant(1_780_315_200, 0));
     let base_url = serve(answers, clock.clone()).await;
     let mut options = Options::new(&base_url, "sk-Test-Key-0001").expect("an address and a key");
     let client = Client::new(options.transport.clone()).expect("a client");
