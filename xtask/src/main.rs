@@ -76,8 +76,7 @@ impl Tool {
             build.arg("--release");
         }
         if !build.status()?.success() {
-            // Cargo has said why.
-            return Ok(ExitCode::FAILURE);
+            return Err(io::Error::other("the build failed, as cargo says above"));
         }
         replace_process(std::process::Command::new(program).args(self.arguments).args(arguments))
     }

@@ -1,4 +1,4 @@
-//! What is judged again: a report's broken requirements; and what is noted as known to fail.
+//! Reruns judge the broken requirements of a report again, and a file lists the requirements that are known to fail.
 
 use std::path::PathBuf;
 

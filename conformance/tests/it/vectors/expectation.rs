@@ -94,7 +94,7 @@ fn lawful(expectation: Expectation, called: &Operation, credential: Credential) 
     statuses.into_iter().map(of_kind).collect()
 }
 
-/// What the body of a lawful response with this status is; none if the status is not lawful.
+/// The shape of the body of a lawful response with this status; none if the status is not lawful.
 fn kind_of(expectation: Expectation, status: u16, credential: Credential) -> Option<Kind> {
     if !expectation.admits(status) {
         return None;
