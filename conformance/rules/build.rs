@@ -11,7 +11,11 @@ use sha2::{Digest, Sha256};
 fn main() {
     // Read while it runs: checkouts that share a target directory share the compiled script.
     let package = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    for (variable, file) in [("REQUIREMENTS", "fixtures/requirements.toml"), ("TOUR", "snapshots/tour.snap")] {
+    for (variable, file) in [
+        ("REQUIREMENTS", "fixtures/requirements.toml"),
+        ("NEAR_MISSES", "fixtures/near_misses.toml"),
+        ("TOUR", "snapshots/tour.snap"),
+    ] {
         let in_workspace = package.join("../..").join(file);
         let name = in_workspace.file_name().expect("a file");
         let path = if in_workspace.exists() { in_workspace.clone() } else { package.join("shared").join(name) };

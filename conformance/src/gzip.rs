@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, Error, ErrorKind, Read, Result};
 
+use animal_store_rules::secrets::skip_gzip_header;
 use miniz_oxide::inflate::stream::{FullReset, InflateState, inflate};
 use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
 use rawzip::Crc32;
@@ -68,28 +69,14 @@ impl<R: BufRead> Gzip<R> {
         Gzip { deflated, checksum, length: 0, is_within_member: false, members: 0 }
     }
 
-    /// Reads the header of a member (RFC 1952, section 2.3). Returns false if there is no further member.
+    /// Reads the header of a member. Returns false if there is no further member.
     fn begin_member(&mut self) -> Result<bool> {
         let inner = &mut self.deflated.inner;
         if self.members > 0 && inner.fill_buf()?.is_empty() {
             return Ok(false);
         }
-        let mut header = [0; 10];
-        inner.read_exact(&mut header)?;
-        if !header.starts_with(&MAGIC) {
+        if !skip_gzip_header(inner)? {
             return Err(damaged("a member begins with other bytes"));
-        }
-        let [has_check, has_extra, has_name, has_comment] = [1, 2, 3, 4].map(|bit| header[3] >> bit & 1 == 1);
-        if has_extra {
-            let mut length = [0; 2];
-            inner.read_exact(&mut length)?;
-            std::io::copy(&mut inner.take(u16::from_le_bytes(length).into()), &mut std::io::sink())?;
-        }
-        for _ in 0..usize::from(has_name) + usize::from(has_comment) {
-            inner.skip_until(0)?;
-        }
-        if has_check {
-            inner.read_exact(&mut [0; 2])?;
         }
         self.deflated.restart();
         (self.checksum, self.length, self.is_within_member) = (Crc32::new(), 0, true);

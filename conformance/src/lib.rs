@@ -78,6 +78,11 @@ mod run;
 #[cfg(test)]
 mod schema;
 
+// Runs the example of the page.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+struct LibraryPage;
+
 pub use animal_store_rules::catalogue::Level;
 pub use animal_store_rules::catalogue::plan::Plan;
 pub use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
@@ -87,9 +92,9 @@ pub use animal_store_rules::verdict::known_failing::KnownFailing;
 pub use animal_store_rules::verdict::{Status, Verdict};
 pub use events::{Answer, Event, Listener};
 pub use interrupt::Interrupt;
-pub use options::{Earlier, Invoked, Options, Resolved, Transport, UnusableOptions, normal_base_url};
+pub use options::{Earlier, Invoked, Options, Rate, Resolved, Transport, UnusableOptions, normal_base_url};
 pub use probes::session::Stop;
-pub use probes::target::{Obstacle, Unusable};
+pub use probes::target::{KeyHint, Obstacle, Unusable};
 pub use report::{Implementation, Report};
 pub use run::forecast::{Forecast, exercised_by};
 pub use run::judge::{Judge, RunError, conclude, context};

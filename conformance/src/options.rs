@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -27,15 +28,28 @@ pub struct Invoked {
     /// Options that a rerun repeats as they were given, with their values: those of a container, the sources of keys, files, and
     /// addresses of hosts. A report does not contain the files themselves.
     pub given: Vec<(String, String)>,
+    /// The environment variables of the keys, where the configuration names others than `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
+    #[serde(default)]
+    pub key_variables: [Option<String>; 2],
 }
 
 impl Default for Invoked {
     fn default() -> Invoked {
-        Invoked { program: "conform".to_owned(), embedded: false, given: Vec::new() }
+        let program = "conform".to_owned();
+        Invoked { program, embedded: false, given: Vec::new(), key_variables: [None, None] }
     }
 }
 
+/// The variables that the keys of a run come from, unless the configuration names others.
+const VARIABLES: [&str; 2] = ["CONFORM_API_KEY", "CONFORM_QUOTA_KEY"];
+
 impl Invoked {
+    /// The names of the variables that hold the keys.
+    pub(crate) fn variables(&self) -> [&str; 2] {
+        let [main, quota] = &self.key_variables;
+        [main.as_deref().unwrap_or(VARIABLES[0]), quota.as_deref().unwrap_or(VARIABLES[1])]
+    }
+
     /// Returns true if a container of an image is judged.
     pub(crate) fn starts_container(&self) -> bool {
         self.given.iter().any(|(option, _)| option == "--image")
@@ -83,6 +97,32 @@ pub struct Transport {
     pub unix_socket: Option<PathBuf>,
     /// Header fields to send with every request.
     pub headers: Vec<(String, String)>,
+}
+
+/// A number of requests in a second: `10/s`.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Rate(NonZeroU32);
+
+impl Rate {
+    /// The least time between two requests.
+    pub(crate) fn interval(self) -> Duration {
+        Duration::from_secs(1) / self.0.get()
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rate, String> {
+        let number = text.strip_suffix("/s").and_then(|number| number.parse().ok());
+        number.map(Rate).ok_or_else(|| format!("`{text}` does not have the form N/s, such as 10/s"))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/s", self.0)
+    }
 }
 
 /// The address of a host and port, instead of the addresses that the host name resolves to: `api.example.com:443:192.0.2.7`.
@@ -149,6 +189,9 @@ pub struct Options {
     pub quota_key: Option<ApiKey>,
     /// The plan of the main key, if known.
     pub plan: Option<Plan>,
+    /// Whether only the run uses the keys.
+    #[serde(skip)]
+    pub exclusive_key: bool,
     /// The selected requirements.
     pub scope: Scope,
     /// Whether a broken inferred requirement is a violation.
@@ -160,6 +203,10 @@ pub struct Options {
     pub wait: Duration,
     /// The seed of the random generator.
     pub seed: u64,
+    /// The maximum number of requests in a second, for gateways with a limit on bursts. Without one, a run sends as fast as the service
+    /// answers and its limits allow.
+    #[serde(default)]
+    pub rate: Option<Rate>,
     /// The maximum number of requests.
     pub max_requests: usize,
     /// The maximum duration of the run: no request or wait begins that would exceed it.
@@ -220,7 +267,7 @@ pub enum UnusableOptions {
 
 impl Options {
     /// The default maximum number of requests.
-    pub const MAX_REQUESTS: usize = 2_500;
+    pub const MAX_REQUESTS: usize = 3_500;
     /// The default maximum duration of a run.
     pub const MAX_DURATION: Duration = Duration::from_mins(10);
     /// The default timeout of a request.
@@ -241,12 +288,14 @@ impl Options {
             api_key: ApiKey::new(api_key)?,
             quota_key: None,
             plan: None,
+            exclusive_key: false,
             scope: Scope::default(),
             strict: false,
             known_failing: KnownFailing::default(),
             wait: Options::WAIT,
             // Short enough to type.
             seed: fastrand::u64(0..1 << 32),
+            rate: None,
             max_requests: Options::MAX_REQUESTS,
             max_duration: Options::MAX_DURATION,
             category_id: None,
@@ -313,6 +362,11 @@ impl Transport {
             unix_socket: None,
             headers: Vec::new(),
         }
+    }
+
+    /// Returns true if every request gets this header field from the options.
+    pub(crate) fn sets(&self, field: &str) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field))
     }
 
     /// The addresses of the service: the base URL, then its replicas.

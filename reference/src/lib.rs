@@ -8,25 +8,24 @@
 //! - `domain`: animals, plans, the limiter ([`rate_limit`]) and the [`clock`], without HTTP and storage;
 //! - [`store`]: the only folder that uses SQLite;
 //! - `api`: from a request to its response. In [`middleware`], each request gets a number and a line in the log, is authenticated
-//!   ([`auth`]) and counted. [`extract`] and [`query`] read it for the handlers in [`pets`], [`orders`] and [`unauthenticated`],
-//!   which read and write through the store. Every refusal is an [`error::ApiError`];
-//! - [`serve`]: sockets, TLS and hyper, which hand requests to the [`router`], and the order in which everything stops;
+//!   ([`auth`]) and counted, and its body is received. The handlers of the [`routes`] read and write through the store. Every refusal
+//!   is an [`respond::ApiError`];
+//! - `serve`: how a server is put together; sockets, TLS and hyper, which hand requests to the [`routes`]; and the order in which
+//!   everything stops;
 //! - [`cli`]: the program.
 //!
 //! Another program can put a layer around the server ([`extension`]) or embed it ([`Embedded`]).
 
+#![allow(clippy::must_use_candidate, reason = "getters are called for their values")]
+
 mod api;
 pub mod cli;
 mod domain;
-pub mod serve;
+mod serve;
 pub mod store;
 
-pub use api::{
-    app, auth, deprecation, error, extension, extract, keys, middleware, openapi, orders, pets, query, respond, router,
-    routes, unauthenticated,
-};
+pub use api::{app, auth, extension, keys, middleware, respond, respond::MAX_BODY, routes};
 pub use cli::config;
-pub use domain::plan::{Limits, Plan};
-pub use domain::{clock, plan, rate_limit, wire};
-pub use serve::address;
-pub use serve::embedded::{Embedded, EmbeddedError, EmbeddedOptions};
+pub use domain::{clock, plan::Limits, plan::Plan, rate_limit, wire};
+pub use serve::embedded::{Embedded, EmbeddedOptions};
+pub use serve::{StartError, listener::Address, tls};

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-// The allocator of glibc slows down with the heap that many creations leave behind (.github/decisions/allocator.md).
+// The allocator of glibc slows down with the heap that many creations leave behind: after 300,000 of them, filtered lists were answered at
+// 0.63 to 0.80 of the rate of a small catalogue, and with mimalloc at 0.99.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

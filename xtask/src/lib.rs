@@ -26,13 +26,27 @@ pub fn cargo() -> Command {
     command
 }
 
-/// The folder of the workspace: that of the package which `cargo run` started, else the nearest one above the current folder with a lock
-/// file.
+/// The folder of the workspace: that of the current folder, else that of the package which cargo started.
 #[must_use]
 pub fn workspace_root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let start = package.or_else(|| env::current_dir().ok()).unwrap_or_default();
-    start.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).map_or(start.clone(), Path::to_owned)
+    workspace_of(env::current_dir().ok().into_iter().chain(package)).unwrap_or_default()
+}
+
+/// The workspace of this project that contains the first of these folders that is in one. A program may run in another copy of the workspace
+/// than the one in which it was compiled.
+fn workspace_of(folders: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
+    let is_root = |folder: &Path| folder.join("Cargo.lock").is_file() && folder.join("xtask/Cargo.toml").is_file();
+    let root = |folder: PathBuf| folder.ancestors().find(|above| is_root(above)).map(Path::to_owned);
+    folders.into_iter().find_map(root)
+}
+
+/// The value of the first member of this name in a message of cargo, if it is a text. Paths and names with escapes are not read.
+#[must_use]
+pub fn text_of<'m>(message: &'m str, member: &str) -> Option<&'m str> {
+    let value = message.split_once(&format!(r#""{member}":""#))?.1;
+    let value = value.split_once('"')?.0;
+    (!value.contains('\\')).then_some(value)
 }
 
 /// The folder of the program that runs.
@@ -121,6 +135,23 @@ mod tests {
     #[test]
     fn the_workspace_is_the_folder_with_the_lock_file() {
         assert!(workspace_root().join("Cargo.lock").is_file() && workspace_root().join("fixtures").is_dir());
+    }
+
+    #[test]
+    fn of_two_copies_of_the_workspace_the_one_in_which_a_program_runs_counts() {
+        let folder = env::temp_dir().join(format!("xtask-copies-{}", std::process::id()));
+        let copy = |name: &str| {
+            let root = folder.join(name);
+            std::fs::create_dir_all(root.join("xtask/src")).expect("a folder");
+            std::fs::write(root.join("Cargo.lock"), "").expect("a file");
+            std::fs::write(root.join("xtask/Cargo.toml"), "").expect("a file");
+            root
+        };
+        let (here, compiled) = (copy("here"), copy("compiled"));
+        let found = |current: PathBuf| workspace_of([current, compiled.join("xtask")]);
+        assert_eq!(found(here.join("xtask/src")), Some(here.clone()));
+        assert_eq!(found(folder.clone()), Some(compiled.clone()), "not in a workspace");
+        std::fs::remove_dir_all(&folder).expect("the folder");
     }
 
     #[test]

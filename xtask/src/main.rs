@@ -7,9 +7,10 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::process::ExitCode;
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
 
-use xtask::{cargo, programs_dir, replace_process};
+use xtask::{cargo, programs_dir, replace_process, text_of};
 
 mod test;
 
@@ -67,6 +68,7 @@ impl Tool {
         let program = folder.join(self.program).with_extension(env::consts::EXE_EXTENSION);
         let mut build = cargo();
         build.args(["build", "--package", self.package, "--bin", self.program]);
+        build.args(["--message-format", "json-render-diagnostics"]).stdout(Stdio::piped());
         if program.exists() {
             build.arg("--quiet");
         } else {
@@ -75,9 +77,14 @@ impl Tool {
         if release {
             build.arg("--release");
         }
-        if !build.status()?.success() {
+        let built = build.stderr(Stdio::inherit()).output()?;
+        if !built.status.success() {
             return Err(io::Error::other("the build failed, as cargo says above"));
         }
+        // The workspace may have another target folder than the one that this program is in.
+        let messages = String::from_utf8_lossy(&built.stdout);
+        let program =
+            messages.lines().rev().find_map(|line| text_of(line, "executable")).map_or(program, PathBuf::from);
         replace_process(std::process::Command::new(program).args(self.arguments).args(arguments))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use xtask::{cargo, exit_code, workspace_root};
+use xtask::{cargo, exit_code, text_of, workspace_root};
 
 const HELP: &str = "Run the tests of every package
 
@@ -29,8 +29,11 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 /// The number of tests of a program that run at a time, for each processor. Many tests wait for servers and programs that they have started.
 const TESTS_PER_PROCESSOR: usize = 2;
 
-/// Programs that take long. They are started first, so that no processor waits for them at the end.
-const LONGEST: [&str; 3] = ["servers", "it", "edits"];
+/// Programs that take long, by package and name. They are started first, so that no processor waits for them at the end.
+const LONGEST: [&str; 4] = ["conformance/cli it", "conformance/cli servers", "xtask/conform conform", "reference it"];
+
+/// The number of programs that run at a time beyond one for each processor, because a program that waits uses none.
+const MORE_PROGRAMS: usize = 1;
 
 /// Parts of the names of tests that only other tests or people start: suites of a challenge, and what writes fixtures.
 const STARTED_BY_OTHERS: [&str; 2] = ["::suite_", "::record_the_"];
@@ -62,7 +65,7 @@ struct Done {
     ignored: usize,
 }
 
-/// Builds all tests, and runs as many test programs at a time as there are processors. With `heavy`, also those that take long.
+/// Builds all tests, and runs one test program more at a time than there are processors. With `heavy`, also those that take long.
 fn run_everything(heavy: bool) -> io::Result<ExitCode> {
     let selection: &[&str] = if heavy { &["--workspace"] } else { &[] };
     let mut jobs = programs(selection)?;
@@ -80,9 +83,10 @@ fn run_everything(heavy: bool) -> io::Result<ExitCode> {
     }
     let (begun, count) = (Instant::now(), jobs.len());
     let (waiting, done) = (Mutex::new(jobs.into_iter()), Mutex::new(Vec::new()));
+    let workers = processors + MORE_PROGRAMS;
     let next = || waiting.lock().ok()?.next();
     thread::scope(|scope| {
-        for _ in 0..processors {
+        for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(job) = next() {
                     let result = run_job(job);
@@ -145,10 +149,7 @@ fn programs(selection: &[&str]) -> io::Result<Vec<Job>> {
         return Err(io::Error::other("the tests could not be built"));
     }
     let mut jobs: Vec<Job> = String::from_utf8_lossy(&built.stdout).lines().filter_map(job).collect();
-    jobs.sort_by_key(|job| {
-        let place = LONGEST.iter().position(|long| job.name.ends_with(&format!(" {long}")));
-        place.unwrap_or(LONGEST.len())
-    });
+    jobs.sort_by_key(|job| LONGEST.iter().position(|long| job.name == *long).unwrap_or(LONGEST.len()));
     Ok(jobs)
 }
 
@@ -167,13 +168,6 @@ fn job(message: &str) -> Option<Job> {
     // As cargo runs it.
     command.current_dir(&folder).env("CARGO_MANIFEST_DIR", &folder);
     Some(Job { name: format!("{package} {target}"), command })
-}
-
-/// The value of the first member of this name in JSON, if it is a text. Paths and names with escapes are not read.
-fn text_of<'m>(message: &'m str, member: &str) -> Option<&'m str> {
-    let value = message.split_once(&format!(r#""{member}":""#))?.1;
-    let value = value.split_once('"')?.0;
-    (!value.contains('\\')).then_some(value)
 }
 
 #[cfg(test)]

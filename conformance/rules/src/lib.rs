@@ -52,6 +52,8 @@ pub mod history;
 #[doc(hidden)]
 pub mod limits;
 #[doc(hidden)]
+pub mod near_misses;
+#[doc(hidden)]
 pub mod observers;
 #[doc(hidden)]
 pub mod printable;

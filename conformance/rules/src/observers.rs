@@ -1,9 +1,9 @@
 //! Observers: the choices of the candidate where the specification leaves one. An observer cannot fail a candidate.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
-use crate::history::{Animal, Creation, Entry, History};
+use crate::history::{Animal, Creation, Entry, Era, History};
 use crate::limits::{Answer, KeyLimits};
 use crate::request::{Ambiguity, CreateBody, Credential, Operation, Parameter, PetId};
 use crate::rules::answered;
@@ -61,6 +61,7 @@ const OBSERVERS: &[Observer] = &[
     Observer { id: "versioning.interface-description", observe: |_| None },
     Observer { id: "versioning.stability", observe: |_| None },
     Observer { id: "versioning.policy", observe: |_| None },
+    Observer { id: "client.removed-operation", observe: removed_operation },
     Observer { id: "client.deprecated-operation", observe: deprecated_operation },
 ];
 
@@ -117,14 +118,25 @@ fn extra_members(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     Some(distinct(extra).unwrap_or_else(|| "none".to_owned()))
 }
 
+/// The most values that are named for one treatment of limits.
+const NAMED: usize = 4;
+
 fn limit_out_of_range(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    distinct(history.lists().filter_map(|(entry, query)| {
-        let Parameter::Ambiguous(text) = &query.limit else { return None };
-        let status = keyed_status(entry)?;
-        Some(match status {
-            200 => format!("limit={text} gets {}", counted(entry)),
-            status => format!("limit={text} gets {status}"),
-        })
+    let mut treatments: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (entry, query) in history.lists() {
+        let Parameter::Ambiguous(text) = &query.limit else { continue };
+        let Some(status) = keyed_status(entry) else { continue };
+        let treatment = if status == 200 { counted(entry) } else { status.to_string() };
+        treatments.entry(treatment).or_default().insert(text);
+    }
+    distinct(treatments.into_iter().map(|(treatment, texts)| {
+        let mut texts: Vec<&str> = texts.into_iter().collect();
+        texts.sort_by_key(|text| text.len());
+        let named = texts.iter().take(NAMED).map(|text| format!("limit={text}")).collect::<Vec<_>>().join(", ");
+        match texts.len().saturating_sub(NAMED) {
+            0 => format!("{named} gets {treatment}"),
+            others => format!("{named} and {others} others get {treatment}"),
+        }
     }))
 }
 
@@ -207,8 +219,10 @@ fn challenge(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
 }
 
 fn scheme_case(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    let entries =
-        history.entries.iter().filter(|entry| entry.credential == Credential::Ambiguous && is_of_another_case(entry));
+    let entries = history
+        .entries
+        .iter()
+        .filter(|entry| matches!(entry.credential, Credential::Ambiguous(_)) && is_of_another_case(entry));
     distinct(entries.filter_map(|entry| match entry.status()? {
         401 => Some("only the spelling `Bearer` is accepted".to_owned()),
         200..=299 => Some("`Bearer` is accepted in any case".to_owned()),
@@ -287,10 +301,16 @@ fn limited<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>> 
 
 fn retry_after_form(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(limited(history).filter_map(|entry| {
-        Some(match retry_after::read(entry.response()?).ok()? {
-            RetryAfter::Seconds(_) => "whole seconds".to_owned(),
-            RetryAfter::Date(_) => "an HTTP-date".to_owned(),
-        })
+        let form = match retry_after::read(entry.response()?).ok()? {
+            RetryAfter::Seconds(_) => "whole seconds",
+            RetryAfter::Date(_) => "an HTTP-date",
+        };
+        let left = entry.window().map(|window| window.reset - entry.answered_at().as_second());
+        let is_longer = entry
+            .wait_asked_for()
+            .zip(left)
+            .is_some_and(|(wait, left)| wait.as_secs() > left.max(0) + Tolerance::LONGER_WAIT.seconds());
+        Some(format!("{form}{}", if is_longer { ", longer than until Reset" } else { "" }))
     }))
 }
 
@@ -315,6 +335,15 @@ fn deprecation_signals(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
             .filter_map(|name| Some(format!("{name}: {}", response.header(name)?)))
     });
     Some(distinct(signals).unwrap_or_else(|| "none".to_owned()))
+}
+
+/// The number of calls of `GET /pets/{petId}` after a 410 that says that it is gone, in words. Before the day of removal, a 410 is about
+/// the requested animal.
+fn removed_operation(facts: &Facts<'_>) -> Option<String> {
+    let history = facts.history;
+    let mut calls = history.gets().map(|(entry, _)| entry);
+    calls.find(|entry| entry.status() == Some(410) && history.era(entry) != Era::Before)?;
+    Some(format!("{} calls after it was gone", calls.count()))
 }
 
 /// The number of calls of `GET /pets/{petId}` by the client, in words.

@@ -19,7 +19,7 @@ impl Printable {
         Printable(escaped(text, true, true))
     }
 
-    /// A document for programs, such as JSON, or commands for GitHub Actions. Its lines may begin with anything.
+    /// A document for programs, such as XML, or commands for GitHub Actions. Its lines may begin with anything.
     #[must_use]
     pub fn document(text: &str) -> Printable {
         Printable(escaped(text, false, false))
@@ -29,8 +29,8 @@ impl Printable {
     #[must_use]
     pub fn json(text: &str) -> Printable {
         let mut out = String::with_capacity(text.len());
-        for c in text.chars() {
-            if is_printable(c) {
+        for (at, c) in text.char_indices() {
+            if is_printable(c) && !begins_command(&text[at..]) {
                 out.push(c);
             } else {
                 let units = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
@@ -68,10 +68,10 @@ impl fmt::Display for Printable {
 
 /// The text with everything escaped that could control a terminal or a log, mislead a reader or break an XML document: control
 /// characters other than line breaks and tabs, bidirectional controls, characters without width, noncharacters, and characters that
-/// would make a line a command of GitHub Actions. An escape is `\u{1b}`.
+/// would make a line a command of a continuous integration service. An escape is `\u{1b}`.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    if is_plain_ascii(text) && !text.contains("::") && !text.contains("##[") {
+    if is_plain_ascii(text) && !text.contains("::") && !text.contains("##") {
         return text.to_owned();
     }
     escaped(text, false, true)
@@ -88,8 +88,8 @@ fn escaped(text: &str, keeps_styles: bool, escapes_commands: bool) -> String {
             rest = &rest[length..];
             continue;
         }
-        let is_command = is_line_start && rest.starts_with("::") || rest.starts_with("##[");
-        if is_printable(c) && !(escapes_commands && is_command) {
+        let is_of_github = escapes_commands && is_line_start && rest.starts_with("::");
+        if is_printable(c) && !is_of_github && !begins_command(rest) {
             out.push(c);
         } else {
             out.extend(c.escape_unicode());
@@ -98,6 +98,13 @@ fn escaped(text: &str, keeps_styles: bool, escapes_commands: bool) -> String {
         rest = &rest[c.len_utf8()..];
     }
     out
+}
+
+/// Whether a text begins with a command of a continuous integration service, which may stand anywhere in a line: `##[` of GitHub Actions,
+/// `##vso[` of Azure Pipelines, `##teamcity[`.
+fn begins_command(text: &str) -> bool {
+    let word = text.strip_prefix("##").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
+    word.is_some_and(|rest| rest.starts_with('['))
 }
 
 /// The length of a sequence at the beginning of a text that sets colours or other styles of characters.
@@ -160,6 +167,19 @@ mod tests {
             assert_eq!(printable(&format!("sold{c}")), format!("sold\\u{{{:x}}}", u32::from(c)));
         }
         assert_eq!(printable("Zoë 猫 🐈\n\ta: b::c #[d]"), "Zoë 猫 🐈\n\ta: b::c #[d]");
+    }
+
+    #[test]
+    fn no_line_has_a_command_of_a_service_that_reads_logs() {
+        let (text, shown) = (
+            "a ##vso[task.x]b ##teamcity[y]\n##VSO[z] # ## [w]",
+            "a \\u{23}#vso[task.x]b \\u{23}#teamcity[y]\n\\u{23}#VSO[z] # ## [w]",
+        );
+        assert_eq!(printable(text), shown);
+        assert_eq!(Printable::styled(text).as_str(), shown);
+        assert_eq!(Printable::document(text).as_str(), shown);
+        let json = Printable::json(r###"{"a":"##vso[x"}"###);
+        assert_eq!(json.as_str(), r#"{"a":"\u0023#vso[x"}"#);
     }
 
     #[test]

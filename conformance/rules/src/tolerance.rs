@@ -38,9 +38,6 @@ impl Tolerance {
     /// The time after which a request has certainly left a log of the last minute, if the log has whole seconds.
     pub const NO_LONGER_KEPT: Tolerance = Tolerance::of_secs(61);
 
-    /// The longest that the first 429 of a window can ask for: the rest of a day, and a minute for clocks that disagree.
-    pub const LONGEST_FIRST_WAIT: Tolerance = Tolerance::DAY.plus(Tolerance::MINUTE);
-
     /// The margin after an announced time, which is in whole seconds, before the next request is sent.
     pub const ANNOUNCED_MARGIN: Tolerance = Tolerance::of_secs(1);
 

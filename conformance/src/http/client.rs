@@ -1,9 +1,9 @@
 //! The only owner of HTTP clients.
 //!
-//! The clients follow no redirects, so a key is never sent to another origin. They ask for no content coding, but decode gzip. They read
-//! each body only up to a bound. Each request uses a connection of its own: bytes that one response leaves on a connection are never read
-//! as a part of the next, and each exchange can be repeated alone. The exceptions are requests that test for such bytes: they share a
-//! connection that is kept open.
+//! The clients follow no redirects, so a key is never sent to another origin. They ask for no content coding, unless a request itself
+//! accepts gzip, and decode gzip in any case. They read each body only up to a bound. Each request uses a connection of its own: bytes that
+//! one response leaves on a connection are never read as a part of the next, and each exchange can be repeated alone. The exceptions are
+//! near misses that test what a server leaves on a connection: they share one that is kept open.
 
 use std::convert::Infallible;
 use std::io::Read;
@@ -21,6 +21,8 @@ use super::errors;
 use super::tls::{UnusableTls, configuration};
 use crate::gzip::Gzip;
 use crate::options::{Resolved, Transport};
+use animal_store_rules::request::harmless::{self, CAPITALS};
+use animal_store_rules::trace::REQUEST_ID;
 use animal_store_rules::trace::exchange::{
     Connection, Failure, FailureKind, MAX_BODY, Outcome, Request, Response, is_gzip,
 };
@@ -52,6 +54,8 @@ const MOST_UNSENT: usize = 3;
 pub struct Client {
     /// Opens a connection for each request.
     http: reqwest::Client,
+    /// Opens a connection for each request, and sends the names of header fields with capitals.
+    with_capitals: reqwest::Client,
     /// Keeps one connection open.
     kept: reqwest::Client,
     transport: Transport,
@@ -66,8 +70,10 @@ impl Client {
     pub fn new(transport: Transport) -> Result<Client, ClientError> {
         // Another part of the process may have chosen a provider already; any will do.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
-        let [http, kept] = [0, 1].map(|idle| build(&transport, idle));
-        Ok(Client { http: http?, kept: kept?, transport })
+        let http = build(&transport, |builder| builder.pool_max_idle_per_host(0))?;
+        let with_capitals = build(&transport, |builder| builder.pool_max_idle_per_host(0).http1_title_case_headers())?;
+        let kept = build(&transport, |builder| builder.pool_max_idle_per_host(1))?;
+        Ok(Client { http, with_capitals, kept, transport })
     }
 
     /// The settings of the connection to the target.
@@ -78,7 +84,12 @@ impl Client {
 
     /// Sends one request and waits for its outcome. Failures are outcomes, not errors.
     pub async fn send(&self, request: &Request) -> Outcome {
-        match self.exchange(request).await {
+        self.send_as(request, None).await
+    }
+
+    /// Sends one request as [`Client::send`] does, with this identifier in [`REQUEST_ID`], unless the options set this field.
+    pub async fn send_as(&self, request: &Request, id: Option<&str>) -> Outcome {
+        match self.exchange(request, id.filter(|_| !self.transport.sets(REQUEST_ID))).await {
             Ok(response) => Outcome::Response(response),
             Err(failure) => Outcome::Failed(failure),
         }
@@ -98,10 +109,13 @@ impl Client {
         builder.send().await.map(|response| head(&response)).map_err(|error| describe(&error))
     }
 
-    async fn exchange(&self, request: &Request) -> Result<Response, Failure> {
+    async fn exchange(&self, request: &Request, id: Option<&str>) -> Result<Response, Failure> {
         // Probes send valid methods only; an invalid one would break the HTTP framing.
         let method = Method::from_bytes(request.method.as_bytes()).unwrap_or(Method::GET);
         let http = match request.connection {
+            Connection::Own if harmless::differences(request).iter().any(|known| known == CAPITALS) => {
+                &self.with_capitals
+            }
             Connection::Own => &self.http,
             Connection::Kept => &self.kept,
         };
@@ -114,6 +128,9 @@ impl Client {
             if !name.eq_ignore_ascii_case(TRANSFER_ENCODING.as_str()) {
                 builder = builder.header(name, value);
             }
+        }
+        if let Some(id) = id {
+            builder = builder.header(REQUEST_ID, id);
         }
         if let Some(value) = &request.authorization {
             builder = builder.header(reqwest::header::AUTHORIZATION, value);
@@ -193,9 +210,12 @@ fn in_chunks(mut bytes: Bytes) -> reqwest::Body {
     reqwest::Body::wrap(StreamBody::new(stream::iter(frames)))
 }
 
-/// A client that keeps this many connections open for further requests.
-fn build(transport: &Transport, idle: usize) -> Result<reqwest::Client, ClientError> {
-    let builder = || Ok::<_, ClientError>(builder(transport)?.pool_max_idle_per_host(idle));
+/// A client for the addresses of this transport, changed by `change`.
+fn build(
+    transport: &Transport,
+    change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+) -> Result<reqwest::Client, ClientError> {
+    let builder = || Ok::<_, ClientError>(change(builder(transport)?));
     if !transport.addresses().any(|address| address.starts_with("https:")) {
         // Without this, a machine that has no CA certificates could not even speak plain HTTP.
         return Ok(builder()?.tls_certs_only([]).build()?);
@@ -254,10 +274,8 @@ fn describe(error: &reqwest::Error) -> Failure {
         FailureKind::Connect
     } else if error.is_timeout() {
         FailureKind::Timeout
-    } else if errors::is_end_of_connection(error) {
-        FailureKind::Closed
     } else {
-        FailureKind::Broken
+        errors::end_of_connection(error).unwrap_or(FailureKind::Broken)
     });
     Failure { kind, detail }
 }
@@ -265,7 +283,7 @@ fn describe(error: &reqwest::Error) -> Failure {
 /// A failure after the head of a response.
 fn within_response(error: &reqwest::Error) -> Failure {
     let failure = describe(error);
-    let kind = if failure.kind == FailureKind::Closed { FailureKind::Broken } else { failure.kind };
+    let kind = if failure.kind.is_end() { FailureKind::Broken } else { failure.kind };
     Failure { kind, ..failure }
 }
 

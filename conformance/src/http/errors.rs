@@ -37,16 +37,22 @@ pub fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
     (tls.then_some(FailureKind::Tls), message)
 }
 
-/// Returns true if the cause of an error is that the other side ended the connection.
+/// How the other side ended the connection, if that is the cause of an error.
 #[must_use]
-pub fn is_end_of_connection(error: &(dyn Error + 'static)) -> bool {
+pub fn end_of_connection(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    causes(error).any(|cause| {
-        let http = cause.downcast_ref::<hyper::Error>();
-        let system = cause.downcast_ref::<io::Error>().map(io::Error::kind);
-        http.is_some_and(|error| error.is_incomplete_message() || error.is_canceled())
-            || matches!(system, Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof))
-    })
+    let system = |kinds: &[ErrorKind]| {
+        causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|error| kinds.contains(&error.kind()))
+    };
+    let http = || {
+        let mut errors = causes(error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
+        errors.any(|error| error.is_incomplete_message() || error.is_canceled())
+    };
+    if system(&[BrokenPipe, ConnectionAborted, ConnectionReset]) {
+        Some(FailureKind::Reset)
+    } else {
+        (system(&[UnexpectedEof]) || http()).then_some(FailureKind::Closed)
+    }
 }
 
 /// Returns true if the connection of a request ended before any of the request was sent.

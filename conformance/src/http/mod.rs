@@ -6,7 +6,6 @@ pub mod tls;
 
 pub(crate) mod client;
 pub(crate) mod clock;
-pub(crate) mod key_forms;
 pub(crate) mod pacing;
 
 pub use client::{Client, ClientError};

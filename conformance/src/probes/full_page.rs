@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::CONCURRENCY;
 use super::cost::Cost;
-use super::session::{Session, Stop, created_id};
+use super::session::{Session, Stop};
 use super::steps::{ask, filled, list, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
@@ -42,7 +42,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
         let requests =
             (0..size).map(|_| Request::new("POST", "/pets").json(filled(session, template).1)).collect::<Vec<_>>();
         session.step("POST /pets, many at once");
-        if !session.ask_together(requests).await?.iter().any(|exchange| created_id(exchange).is_some()) {
+        if !session.ask_together(requests).await?.iter().any(|exchange| exchange.created_id().is_some()) {
             // A server that creates nothing more is judged for that.
             break;
         }

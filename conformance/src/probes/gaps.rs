@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::session::{Session, Stop, created_id};
+use super::session::{Session, Stop};
 use super::steps::fetch;
 use animal_store_rules::trace::exchange::Exchange;
 
@@ -22,7 +22,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
 
 /// The ids to fetch: the first and the last unknown id of each gap, unless they were fetched already.
 fn suspects(exchanges: &[Exchange]) -> Vec<i64> {
-    let shown: BTreeSet<i64> = exchanges.iter().filter_map(created_id).collect();
+    let shown: BTreeSet<i64> = exchanges.iter().filter_map(Exchange::created_id).collect();
     let mut ids: Vec<i64> = Vec::new();
     for gap in gaps(exchanges) {
         let unknown: Vec<i64> = gap.filter(|id| !shown.contains(id)).collect();
@@ -44,7 +44,7 @@ fn suspects(exchanges: &[Exchange]) -> Vec<i64> {
 fn gaps(exchanges: &[Exchange]) -> Vec<Range<i64>> {
     let (mut gaps, mut rises_by_one, mut last, mut refused) = (Vec::new(), false, None, 0_i64);
     for exchange in exchanges.iter().filter(|exchange| exchange.request.method == "POST") {
-        let Some(id) = created_id(exchange) else {
+        let Some(id) = exchange.created_id() else {
             refused += 1;
             continue;
         };

@@ -14,10 +14,10 @@ pub mod session;
 pub mod target;
 
 mod credentials;
+mod deck;
 mod full_page;
-mod further_bodies;
 mod gaps;
-mod near_misses;
+pub(crate) mod near_misses;
 mod properties;
 mod quota;
 mod second_look;
@@ -51,6 +51,7 @@ pub async fn run(
     let plan_limits = Limiter::new(&History::without_bodies(session.trace())).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
+    session.vary(true);
     // The tour shows most defects, so with `--fail-fast` it does not wait for a window.
     let first_of_window = usize::from(options.fail_fast);
     for (at, probe) in plan.probes.iter().enumerate() {
@@ -65,10 +66,11 @@ pub async fn run(
             return Err(stop);
         }
     }
+    let was_sent_aside = session.trace().exchanges.iter().any(|exchange| exchange.probe == near_misses::ASIDE_NAME);
+    if plan.sends_aside && !was_sent_aside && (!plan.exhausts() || quota::watch::has_another_window(session)) {
+        near_misses::aside(session).await?;
+    }
     if !plan.exhausts() {
-        if plan.sends_few_bodies {
-            further_bodies::few(session).await?;
-        }
         second_look::run(session).await?;
         second_look::at_once(session).await?;
     }
@@ -117,16 +119,15 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
             tour::run(session, &options.scope, watches_window).await?;
             second_look::run(session).await
         }
-        Probe::NearMisses if !Part::NearMisses.is_needed(&options.scope) => near_misses::other_ids(session).await,
-        Probe::NearMisses => {
-            near_misses::run(session, profile.creates()).await?;
+        Probe::NearMisses(_) if !Part::NearMisses.is_needed(&options.scope) => near_misses::other_ids(session).await,
+        Probe::NearMisses(amount) => {
+            near_misses::run(session, amount, profile.creates(), plan.exhausts()).await?;
             gaps::run(session).await
         }
-        Probe::Credentials => credentials::run(session, &options.scope).await,
-        Probe::FurtherBodies => further_bodies::run(session, plan.exhausts()).await,
+        Probe::Credentials(amount) => credentials::run(session, amount, &options.scope).await,
         Probe::FullPage => full_page::run(session).await,
         Probe::Properties(cases) => properties::run(session, cases, profile.creates()).await,
-        Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,
+        Probe::Sequence(steps) => sequence::run(session, steps, &options.scope).await,
         Probe::Quota(turn) => {
             // The second turn does not wait, so this is the last opportunity.
             if turn == Turn::Second {
@@ -136,8 +137,8 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
             quota::run(session, turn).await?;
             if turn == Turn::First {
                 // The window of a key that has just recovered is used for nothing else, if there is another.
-                if session.other_key().is_some() && plan.sends_few_bodies && further_bodies::has_room_for_few(session) {
-                    further_bodies::few(session).await?;
+                if session.other_key().is_some() && plan.sends_aside && near_misses::has_room_aside(session) {
+                    near_misses::aside(session).await?;
                 }
                 // From now on the other key is used, if there is one: ordinary traffic exhausts it.
                 session.ask_with(1);
@@ -160,7 +161,7 @@ async fn begin(session: &mut Session<'_>, plan: &Plan) -> Result<(), Stop> {
         return quota::watch::too_short_a_window(session, quota::watch::ENOUGH).await;
     }
     if session.other_key().is_none() {
-        return quota::watch::first_reset(session, plan.sends_few_bodies).await;
+        return quota::watch::first_reset(session, plan.sends_aside).await;
     }
     // Two keys exhaust two windows in one minute, so the run does not wait for a Reset: the second key shows what a Reset restores.
     quota::watch::too_short_a_window(session, quota::watch::ENOUGH_FOR_TWO).await?;

@@ -1,154 +1,230 @@
-//! Near misses: requests that do not fit, in addition to the tour, in the first window of a Free key. Each is wrong in one way: the
-//! wrong JSON type of one member, text that is not quite JSON, bodies that are hard to read, and identifiers that are not quite those
-//! of an animal.
+//! Near misses with the key, from the table: as many as the window of a small plan has room for, and all of them on a larger one.
+//!
+//! Creations and reads are sent in turn on one connection, as far as there are reads: no part of one request may show in the next.
+
+use std::cmp::Reverse;
 
 use super::cost::Cost;
-use super::replaced;
-use super::session::{Session, Stop};
-use super::steps::{ask, create, fetch, filled, list, listed_ids};
+use super::deck::{self, Deck, NAMES};
+use super::session::{MAY_BE_A_DAY, Session, Stop};
+use super::steps::{ask, create, fetch, filled, list};
+use animal_store_rules::near_misses::{NearMiss, Place, Target, near_misses};
+use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
-/// The usual cost of this probe.
-pub(super) const COST: Cost = Cost {
-    keyed: BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 8,
-    keyless: 5,
-    animals: UNUSUAL.len() + HARD.len() + 1,
-};
+/// The number of near misses with a body that a run on a small plan sends.
+pub(super) const CREATIONS: usize = AMONG_READS + ASIDE;
 
-/// Invalid bodies. Those from [`IN_TURN`] on are sent in turn with reads.
-const BODIES: [&str; 27] = [
-    r#"{"name":null,"categoryId":@CATEGORY@,"status":"available"}"#,
-    r#"{"name":["@NAME@"],"categoryId":@CATEGORY@,"status":"sold"}"#,
-    r#"{"name":{"first":"@NAME@"},"categoryId":@CATEGORY@}"#,
-    r#"{"name":true,"categoryId":@CATEGORY@}"#,
-    r#"{"name":"@NAME@","categoryId":null}"#,
-    r#"{"name":"@NAME@","categoryId":true}"#,
-    r#"{"name":"@NAME@","categoryId":"one","status":"pending"}"#,
-    r#"{"name":"@NAME@","categoryId":[@CATEGORY@]}"#,
-    r#"{"name":"@NAME@","categoryId":-9223372036854775809}"#,
-    r#"{"name":"@NAME@","categoryId":""}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":0}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":["sold"]}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":true}"#,
-    // A reader that is derived from an enumeration may take this for the variant.
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{"sold":null}}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":""}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"SOLD"}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold\n"}"#,
-    // A server that left this unread on its connection would take it for the start of the next request.
-    "null",
-    "{}",
-    r#"[{"name":"@NAME@","categoryId":@CATEGORY@}]"#,
-    r#"{"Name":"@NAME@","CategoryId":@CATEGORY@}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@} x"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@}{"name":"@NAME@","categoryId":@CATEGORY@}"#,
-    r#"{"name":"@NAME@","categoryId":007}"#,
-    r#"{"name":"@NAME@","categoryId":+1}"#,
-    r#"{"name":"@NAME@","categoryId":NaN}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,}"#,
-];
+/// The number of them that are sent with the reads.
+const AMONG_READS: usize = 33;
 
-/// The place of `null` in [`BODIES`].
-const IN_TURN: usize = 17;
+/// The number of them that are sent in a window that the run uses little of.
+pub(super) const ASIDE: usize = 15;
 
-/// The number of identifiers that [`near_ids`] returns: the id of an animal, and some that resemble it.
-const IDS: usize = 5;
+/// The number of near misses without a body that a run on a small plan sends.
+pub(super) const READS: usize = 13;
 
-/// The number of identifiers of [`near_ids`] that are sent with a selection of requirements about other ids: those of no animal, to a
-/// reader that neither wraps numbers nor reads other bases.
+/// The requests of every run: fetches around the creation of an animal and those of two others, two lists, and store orders.
+const FIXED: usize = 8;
+
+/// The requests of a large run beyond the near misses: lists around a creation, two equal creations, and reads of what was created.
+const FIXED_OF_MANY: usize = 5;
+
+/// The number of identifiers that are sent with a selection of requirements about other ids.
 pub(super) const OTHER_IDS: usize = 3;
 
-/// The smallest int64, whose absolute value is not an int64.
-const SMALLEST: &str = "/pets/-9223372036854775808";
+/// The name in the trace of near misses outside of the probe.
+pub(super) const ASIDE_NAME: &str = "further near misses";
 
-/// Bodies that may be accepted or rejected, each for one reason, so that a refusal has only one explanation.
-const UNUSUAL: [&str; 4] = [
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@e0,"status":"sold"}"#,
-    r#"{"name":"@NAME@\u0000 and more","categoryId":@CATEGORY@,"status":"sold"}"#,
-    r#"{"name":"@NAME@","categoryId":0,"status":"sold"}"#,
-    r#"{"name":"@NAME@","categoryId":-9223372036854775808,"status":"sold"}"#,
-];
-
-/// A template, a placeholder in it, and the bytes that replace the placeholder.
-type HardBody = (&'static str, &'static str, fn() -> Vec<u8>);
-
-/// Bodies that are hard to read, each with a placeholder and its replacement: some must be refused, all may be.
-const HARD: [HardBody; 6] = [
-    (r#"{"name":"@NAME@ (a byte that is not UTF-8)","categoryId":@CATEGORY@}"#, "(a byte that is not UTF-8)", || {
-        vec![0xff]
-    }),
-    (r#"{"name":"@NAME@ (half a surrogate pair)","categoryId":@CATEGORY@}"#, "(half a surrogate pair)", || {
-        br"\ud800".to_vec()
-    }),
-    (r#"{"name":"@NAME@","categoryId":(5,000 digits)}"#, "(5,000 digits)", || b"9".repeat(5_000)),
-    (r#"{"name":"@NAME@","categoryId":@CATEGORY@,"colour":(3,000 levels)}"#, "(3,000 levels)", || {
-        [b"[".repeat(3_000), b"]".repeat(3_000)].concat()
-    }),
-    (r#"{"name":"@NAME@","categoryId":@CATEGORY@(2 KiB of spaces),"status":"sold"}"#, "(2 KiB of spaces)", || {
-        b" ".repeat(2 * 1024)
-    }),
-    (r#"{"name":"@NAME@","categoryId":@CATEGORY@(110 KiB of spaces)}"#, LONGEST, || b" ".repeat(110 * 1024)),
-];
-
-/// The placeholder of the longest body. A server that refuses it may leave a part of it unread.
-const LONGEST: &str = "(110 KiB of spaces)";
+/// The number of requests that must remain in the window after near misses outside of the probe.
+const LEFT: u64 = 10;
 
 /// The query of a list that is requested without a key before it is requested with the key.
 const AFTER_A_REFUSAL: &str = "status=sold";
 
-/// Unusual query strings of lists.
-const LISTS: [&str; 4] = ["limit=-1", "limit=4294967297", "limit=99999999999999999999", AFTER_A_REFUSAL];
+/// The number of near misses that a run sends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Amount {
+    /// As many as the window of a small plan has room for.
+    Few,
+    /// Queries and identifiers, and the other near misses of common and plausible readers.
+    Most,
+    /// Every near miss of the table.
+    All,
+}
 
-/// Sends all near misses; without `creates`, only those that cannot create an animal.
-pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), Stop> {
-    session.begin("near misses");
-    if creates {
-        for template in BODIES[..IN_TURN].iter().chain(&UNUSUAL) {
-            create(session, template).await?;
-        }
-        hard_bodies(session).await?;
-        let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
-        ask(session, Request::new("POST", "/pets").body("", body), "POST /pets without a media type").await?;
+/// The smallest weight of the other near misses that a run on a medium plan sends.
+const PLAUSIBLE: u8 = 2;
+
+impl Amount {
+    /// Returns true if a run that does not count its near misses sends this one.
+    pub(crate) fn includes(self, row: &NearMiss) -> bool {
+        self == Amount::All || row.weight >= PLAUSIBLE || row.is_first || is_read(row)
     }
-    in_turn(session, if creates { &BODIES[IN_TURN..] } else { &[] }).await?;
-    ask(session, Request::new("GET", "/conform-no-such-path"), "GET /conform-no-such-path").await?;
+
+    /// The usual cost of the probe in a run that creates no animals.
+    pub(super) fn cost_of_reads(self) -> Cost {
+        let reads = near_misses().iter().filter(|row| is_read(row));
+        let keyed = if self == Amount::Few { READS } else { reads.filter(|row| self.includes(row)).count() };
+        Cost { keyed: keyed + FIXED, keyless: 5, animals: 0 }
+    }
+
+    /// The usual cost of the probe.
+    pub(super) fn cost(self) -> Cost {
+        match self {
+            Amount::Few => Cost { keyed: AMONG_READS + READS + FIXED, keyless: 5, animals: 12 },
+            Amount::Most | Amount::All => {
+                let keyed = || near_misses().iter().filter(|row| !row.place.is_keyless() && self.includes(row));
+                let names = keyed().filter(|row| is_read_back(row)).count();
+                Cost { keyed: keyed().count() + names + FIXED + FIXED_OF_MANY, keyless: 5, animals: names + 80 }
+            }
+        }
+    }
+}
+
+/// Sends near misses; without `creates`, only those that cannot create an animal. Only a run that `waits` for windows anyway waits for reads
+/// that may lag.
+pub(super) async fn run(session: &mut Session<'_>, amount: Amount, creates: bool, waits: bool) -> Result<(), Stop> {
+    session.begin("near misses");
+    let Deck { mut creations, mut reads } = Deck::drawn(session.seed());
+    if !creates {
+        creations.clear();
+        reads.retain(|row| row.place != Place::Path);
+    }
+    if amount == Amount::Few {
+        creations.truncate(AMONG_READS);
+        reads.truncate(READS);
+    } else {
+        creations.retain(|row| amount.includes(row));
+        reads.retain(|row| amount.includes(row));
+    }
+    if amount != Amount::Few && creates {
+        if waits {
+            list_and_again(session).await?;
+        }
+        twice(session).await?;
+    }
+    reads.sort_by_key(|row| row.place != Place::Id);
+    // A body that a server does not read to its end is followed by a read: whole bodies come first, the long ones before the others.
+    creations.sort_by_key(|row| (row.place != Place::Body, Reverse(row.length())));
+    in_turn(session, &creations, &reads, amount).await?;
     if creates {
-        ask(session, Request::new("PUT", "/pets"), "PUT /pets").await?;
+        let addresses = session.trace().context.addresses().count();
+        for address in 0..addresses {
+            padded_creation(session, (addresses > 1).then_some(address)).await?;
+        }
+        // A read of another kind right after a creation: one operation must not disturb the next.
+        ask(session, Request::new("GET", "/store/orders"), "GET /store/orders").await?;
     }
     // A final list shows whether an invalid request created an animal.
-    let all = list("limit=100");
-    ask_and_again_without_a_key(session, all, "GET /pets?limit=100").await?;
+    ask_and_again_without_a_key(session, list("limit=100"), "GET /pets?limit=100").await?;
     session.step("");
     Ok(())
 }
 
-/// Sends bodies that are hard to read, among them one that must be accepted. If ids rise by one, its id is fetched before it is
-/// assigned and afterwards: a cache may have kept the response that there is no such animal.
-async fn hard_bodies(session: &mut Session<'_>) -> Result<(), Stop> {
-    let (mut next, mut asked_at, mut create_at) = (None, None, None);
-    for (template, mark, filling) in HARD {
-        let (step, body) = filled(session, template);
-        if template.contains(ACCEPTED) {
-            next = next_id(session);
-            if let Some(next) = next {
-                asked_at = ask(session, fetch(next), "GET /pets/{the next petId}").await?.request.replica;
-                create_at = session.elsewhere_than(asked_at);
+/// Returns true if a near miss is a list or a fetch.
+fn is_read(row: &NearMiss) -> bool {
+    matches!(row.place, Place::Query | Place::Id)
+}
+
+/// Returns true if an animal with the name of a near miss is read on a large plan: stores alter it, not only responses.
+fn is_read_back(row: &NearMiss) -> bool {
+    row.family == NAMES && row.weight >= PLAUSIBLE
+}
+
+/// Sends a near miss. On a large plan, an animal that it has created or may have changed is read.
+async fn send(session: &mut Session<'_>, row: &NearMiss, amount: Amount) -> Result<(), Stop> {
+    let id = deck::an_id(session);
+    let Some((request, step)) = deck::request(session, row, Target::List, id) else { return Ok(()) };
+    let created = ask(session, request, &step).await?.created_id();
+    let shown = if row.needs_animal(Target::List) { id } else { created.filter(|_| is_read_back(row)) };
+    match shown.filter(|_| amount != Amount::Few) {
+        Some(id) => ask(session, fetch(id), "GET /pets/{petId}").await.map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Sends creations and reads in turn on one connection. A read without a key, and one with the key, come around a refusal for the key.
+async fn in_turn(
+    session: &mut Session<'_>,
+    creations: &[&NearMiss],
+    reads: &[&NearMiss],
+    amount: Amount,
+) -> Result<(), Stop> {
+    let id = deck::an_id(session);
+    let mut creations = creations.iter();
+    // The longest body: the read that follows it on the connection must succeed.
+    if let Some(row) = creations.next()
+        && let Some((creation, step)) = deck::request(session, row, Target::List, id)
+    {
+        let creation = session.on_kept_connection(creation);
+        ask(session, creation, &step).await?;
+    }
+    // A store may hide the animals of one status.
+    if let Some(id) = session.created_as("pending").or(id) {
+        ask_and_again_without_a_key(session, fetch(id), "GET /pets/{petId}").await?;
+        // The body of a request that is refused for its key may not have been read, and this is how a request begins. The next one is a
+        // fetch of an animal that does not exist.
+        let request = session.on_kept_connection(Request::new("POST", "/pets").json("POST"));
+        session.step("POST /pets POST without a key");
+        session.ask_without_key(request).await?;
+    }
+    for row in reads {
+        if let Some((read, step)) = deck::request(session, row, Target::List, id) {
+            let read = session.on_kept_connection(read);
+            ask(session, read, &step).await?;
+        }
+        if let Some(row) = creations.next()
+            && let Some((creation, step)) = deck::request(session, row, Target::List, id)
+        {
+            let creation = session.on_kept_connection(creation);
+            let created = ask(session, creation, &step).await?.created_id();
+            if let Some(created) = created.filter(|_| amount != Amount::Few && is_read_back(row)) {
+                ask(session, fetch(created), "GET /pets/{petId}").await?;
             }
         }
-        let body = replaced(body.as_bytes(), mark.as_bytes(), &filling());
-        let create = Request::new("POST", "/pets").json(body).at(create_at.take());
-        // The next request on this connection is a read.
-        let create = if mark == LONGEST { session.on_kept_connection(create) } else { create };
-        ask(session, create, &format!("POST /pets {step}")).await?;
     }
+    if let Some(id) = of_another_shard(session) {
+        ask(session, fetch(id), "GET /pets/{petId}").await?;
+    }
+    // A cache may have kept the refusal.
+    let step = format!("GET /pets?{AFTER_A_REFUSAL}");
+    session.step(format!("{step} without a key, before the same with it"));
+    let refused = session.ask_without_key(session.on_kept_connection(list(AFTER_A_REFUSAL))).await?;
+    let read = session.on_kept_connection(list(AFTER_A_REFUSAL));
+    let read = read.at(refused.and_then(|refused| refused.request.replica));
+    ask(session, read, &step).await?;
+    for row in creations {
+        send(session, row, amount).await?;
+    }
+    Ok(())
+}
+
+/// The id of an animal in a shard from which no animal was fetched before, where a store splits ids among a few shards.
+fn of_another_shard(session: &Session<'_>) -> Option<i64> {
+    const SHARDS: u64 = 4;
+    let fetched = session.trace().exchanges.iter().filter(|exchange| exchange.status() == Some(200));
+    let ids = fetched.filter_map(|exchange| exchange.request.path.strip_prefix("/pets/")?.parse::<i64>().ok());
+    let asked: Vec<u64> = ids.map(|id| id.unsigned_abs() % SHARDS).collect();
+    session.known_ids().into_iter().find(|id| !asked.contains(&(id.unsigned_abs() % SHARDS)))
+}
+
+/// Creates an animal with a valid body of some KiB. If ids rise by one, its id is fetched before it is assigned and afterwards: a cache
+/// may have kept the response that there is no such animal. Of several addresses, this one is asked, and another one creates the animal.
+async fn padded_creation(session: &mut Session<'_>, asked_at: Option<usize>) -> Result<(), Stop> {
+    let next = next_id(session);
+    if let Some(next) = next {
+        ask(session, fetch(next).at(asked_at), "GET /pets/{the next petId}").await?;
+    }
+    let create_at = session.elsewhere_than(asked_at);
+    let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@(spaces),"status":"sold"}"#);
+    let body = body.replace("(spaces)", &" ".repeat(2 * 1024));
+    ask(session, Request::new("POST", "/pets").json(body).at(create_at), "POST /pets with 2 KiB of spaces").await?;
     match next.filter(|next| session.known_ids().contains(next)) {
         Some(next) => ask(session, fetch(next).at(asked_at), "GET /pets/{petId}").await.map(drop),
         None => Ok(()),
     }
 }
-
-/// The placeholder of the hard body that must be accepted.
-const ACCEPTED: &str = "(2 KiB of spaces)";
 
 /// The id of the next animal, if ids rise by one.
 fn next_id(session: &Session<'_>) -> Option<i64> {
@@ -157,83 +233,52 @@ fn next_id(session: &Session<'_>) -> Option<i64> {
     (ids.len() > 2 && ids.contains(&(last - 1)) && ids.contains(&(last - 2))).then(|| last.checked_add(1))?
 }
 
-/// Sends only the fetches with identifiers that are nearly those of an animal.
+/// Sends one creation twice, which makes two animals.
+async fn twice(session: &mut Session<'_>) -> Result<(), Stop> {
+    let (step, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"pending"}"#);
+    for _ in 0..2 {
+        ask(session, Request::new("POST", "/pets").json(body.clone()), &format!("POST /pets {step}, twice")).await?;
+    }
+    Ok(())
+}
+
+/// Lists all animals before and after a creation without a status: a list that is kept until the animals of a status change does not show
+/// the new one.
+async fn list_and_again(session: &mut Session<'_>) -> Result<(), Stop> {
+    ask(session, list("limit=100"), "GET /pets?limit=100").await?;
+    create(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#).await?;
+    session.wait(Tolerance::READ_LAG.duration().unsigned_abs(), "a new animal to be listed").await?;
+    ask(session, list("limit=100"), "GET /pets?limit=100, after a creation without a status").await?;
+    Ok(())
+}
+
+/// Sends only fetches with identifiers that are nearly those of an animal.
 pub(super) async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin("near misses");
-    let reads: Vec<(Request, String)> = near_ids(session).skip(1).take(OTHER_IDS).collect();
-    for (read, step) in reads {
-        ask(session, read, &step).await?;
+    let id = deck::an_id(session);
+    let reads = Deck::drawn(session.seed()).reads.into_iter().filter(|row| row.place == Place::Id);
+    for row in reads.take(OTHER_IDS) {
+        if let Some((read, step)) = deck::request(session, row, Target::List, id) {
+            ask(session, read, &step).await?;
+        }
     }
     session.step("");
     Ok(())
 }
 
-/// Fetches of an animal that is neither the first nor the last, and with ids that a server mistakes for its id when it truncates or
-/// wraps them.
-fn near_ids(session: &Session<'_>) -> impl Iterator<Item = (Request, String)> + use<> {
-    let created = session.created_as("pending").or_else(|| session.known_ids().first().copied());
-    let id = created.or_else(|| listed_ids(session.trace().exchanges.first()).first().copied());
-    let ids = id.map(|id| -> [(String, &str); IDS] {
-        // Beyond 2^53 a double cannot tell neighbours apart, and 32 bits hold none of the ids.
-        let confused = if id.unsigned_abs() > 1 << 53 {
-            ((id ^ 1).to_string(), "GET /pets/{the id next to petId}")
-        } else {
-            (id.wrapping_add(1 << 32).to_string(), "GET /pets/{petId + 2^32}")
-        };
-        [
-            (id.to_string(), "GET /pets/{petId}"),
-            confused,
-            (with_2_to_the_128(id), "GET /pets/{petId + 2^128}"),
-            (format!("0x{id:x}"), "GET /pets/{petId in hexadecimal}"),
-            (format!("{id}abc"), "GET /pets/{petId}abc"),
-        ]
-    });
-    let request = |(text, step): (String, &str)| (fetch(text), step.to_owned());
-    ids.into_iter().flatten().map(request)
+/// Returns true if a window that the run uses little of has room for near misses outside of the probe.
+pub(super) fn has_room_aside(session: &Session<'_>) -> bool {
+    let window = session.last_window(&session.asking_key()).filter(|window| window.limit < MAY_BE_A_DAY);
+    window.is_some_and(|window| window.remaining >= ASIDE as u64 + LEFT)
 }
 
-/// The decimal digits of an id plus 2^128: a number of 39 digits, which no usual type holds, and which wraps round to the id.
-fn with_2_to_the_128(id: i64) -> String {
-    // 2^128 in two parts, the lower one of 19 digits.
-    const PARTS: (i128, i128) = (34_028_236_692_093_846_346, 3_374_607_431_768_211_456);
-    const BASE: i128 = 10_000_000_000_000_000_000;
-    let low = PARTS.1 + i128::from(id);
-    format!("{}{:019}", PARTS.0 + low.div_euclid(BASE), low.rem_euclid(BASE))
-}
-
-/// Sends refused creations and reads in turn on one connection: no part of one request may show in the next.
-async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop> {
-    let mut reads: Vec<(Request, String)> = near_ids(session).collect();
-    reads.extend(["/pets/0", SMALLEST].map(|path| (Request::new("GET", path), format!("GET {path}"))));
-    reads.extend(LISTS.map(|query| (list(query), format!("GET /pets?{query}"))));
-    let mut refused = refused.iter();
-    for (place, (read, step)) in reads.into_iter().enumerate() {
-        if place == 0 {
-            ask_and_again_without_a_key(session, read, &step).await?;
-            // The body of a request that is refused for its key may not have been read, and this is how a request begins.
-            let request = session.on_kept_connection(Request::new("POST", "/pets").json("POST"));
-            session.step("POST /pets POST without a key");
-            session.ask_without_key(request).await?;
-            continue;
-        }
-        let mut request = session.on_kept_connection(read);
-        if request.query.as_deref() == Some(AFTER_A_REFUSAL) {
-            // A cache may have kept the refusal.
-            session.step(format!("{step} without a key, before the same with it"));
-            let refused = session.ask_without_key(request.clone()).await?;
-            request = request.at(refused.and_then(|refused| refused.request.replica));
-        }
-        ask(session, request, &step).await?;
-        if let Some(template) = refused.next() {
-            let (step, body) = filled(session, template);
-            let request = session.on_kept_connection(Request::new("POST", "/pets").json(body));
-            ask(session, request, &format!("POST /pets {step}")).await?;
-        }
+/// Sends the near misses that a small plan has no room for in the probe.
+pub(super) async fn aside(session: &mut Session<'_>) -> Result<(), Stop> {
+    session.begin_aside(ASIDE_NAME);
+    for row in &Deck::drawn(session.seed()).creations[AMONG_READS..CREATIONS] {
+        send(session, row, Amount::Few).await?;
     }
-    // Rejected bodies for which there was no read.
-    for template in refused {
-        create(session, template).await?;
-    }
+    session.step("");
     Ok(())
 }
 
@@ -246,16 +291,4 @@ async fn ask_and_again_without_a_key(session: &mut Session<'_>, request: Request
     let keyless = session.on_kept_connection(request).at(replica);
     session.ask_without_key(keyless).await?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::with_2_to_the_128;
-
-    #[test]
-    fn ids_wrap_round_at_2_to_the_128() {
-        assert_eq!(with_2_to_the_128(0), "340282366920938463463374607431768211456");
-        assert_eq!(with_2_to_the_128(-1), u128::MAX.to_string());
-        assert_eq!(with_2_to_the_128(i64::MAX), "340282366920938463472597979468622987263");
-    }
 }

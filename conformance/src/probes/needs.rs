@@ -16,14 +16,12 @@ pub(crate) enum Part {
     Lists,
     NearMisses,
     FullPage,
-    Bodies,
     Generated,
     Exhaustion,
 }
 
 use Part::{
-    Bodies, Creations, Credentials, Exhaustion, Fetches, FirstLists, FullPage, Generated, Lists, NearMisses, Orders,
-    OtherIds,
+    Creations, Credentials, Exhaustion, Fetches, FirstLists, FullPage, Generated, Lists, NearMisses, Orders, OtherIds,
 };
 
 /// Every part, in the order in which a run sends them.
@@ -36,7 +34,6 @@ const ALL: &[Part] = &[
     Credentials,
     Lists,
     NearMisses,
-    Bodies,
     FullPage,
     Generated,
     Exhaustion,
@@ -44,17 +41,17 @@ const ALL: &[Part] = &[
 
 /// The parts that send every operation, with and without a key, but do not exhaust a key.
 const EVERY_OPERATION: &[Part] =
-    &[FirstLists, Orders, Creations, Fetches, OtherIds, Credentials, Lists, NearMisses, Bodies, Generated];
+    &[FirstLists, Orders, Creations, Fetches, OtherIds, Credentials, Lists, NearMisses, Generated];
 
 /// The parts that the requirements with this prefix of their identifier need. The first row that matches applies.
 const NEEDS: &[(&str, &[Part])] = &[
     ("service.", EVERY_OPERATION),
     ("errors.", EVERY_OPERATION),
-    ("pet.", &[FirstLists, Creations, Fetches, Lists, NearMisses, Bodies, FullPage, Generated]),
+    ("pet.", &[FirstLists, Creations, Fetches, Lists, NearMisses, FullPage, Generated]),
     ("list.array", &[FirstLists, Lists]),
     ("list.bad-parameters", &[Lists, NearMisses, Generated]),
     ("list.", &[FirstLists, Creations, Fetches, Lists, NearMisses, FullPage, Generated]),
-    ("create.", &[Creations, Fetches, OtherIds, Lists, NearMisses, Bodies, FullPage, Generated]),
+    ("create.", &[Creations, Fetches, OtherIds, Lists, NearMisses, FullPage, Generated]),
     ("get.not-found", &[OtherIds]),
     ("get.malformed-id", &[OtherIds]),
     ("get.", &[Creations, Fetches, Lists, NearMisses, FullPage, Generated]),
@@ -67,6 +64,18 @@ const NEEDS: &[(&str, &[Part])] = &[
     // An exhaustion takes the same number of requests of any kind.
     ("quota.", ALL),
     ("headers.", ALL),
+];
+
+/// The parts that only the requirements with these prefixes need, where [`NEEDS`] names the part for further ones: other parts exercise them,
+/// too. `--skip` with all of the prefixes leaves the part out.
+const PURPOSES: &[(Part, &[&str])] = &[
+    (Orders, &["orders."]),
+    (OtherIds, &["create.", "get."]),
+    (Credentials, &["auth."]),
+    (NearMisses, &["create.", "get.", "list.", "pet."]),
+    (FullPage, &["list."]),
+    (Generated, &["create.", "get.", "list.", "pet."]),
+    (Exhaustion, &["quota."]),
 ];
 
 /// The parts of a run that exercise a requirement.
@@ -83,7 +92,15 @@ impl Part {
             || catalogue()
                 .of(Party::Server)
                 .any(|requirement| scope.selects(&requirement.id) && parts_for(&requirement.id).contains(&self));
-        is_selected && (self != Exhaustion || scope.profile.exhausts())
+        is_selected && !self.is_skipped(scope) && (self != Exhaustion || scope.profile.exhausts())
+    }
+
+    /// Returns true if `--skip` leaves out every requirement that the part is for.
+    fn is_skipped(self, scope: &Scope) -> bool {
+        let purposes = PURPOSES.iter().find(|(part, _)| *part == self).map_or(&[][..], |(_, purposes)| purposes);
+        let is_for = |id: &str| purposes.iter().any(|purpose| id.starts_with(purpose));
+        let mut served = catalogue().of(Party::Server).filter(|requirement| is_for(&requirement.id));
+        !purposes.is_empty() && served.all(|requirement| scope.skips(&requirement.id))
     }
 
     /// The requests of the part, in a few words.
@@ -98,7 +115,6 @@ impl Part {
             Credentials => "requests without a valid key",
             Lists => "lists of every kind",
             NearMisses => "near misses",
-            Bodies => "further invalid and unusual bodies",
             FullPage => "lists of more than 100 animals (with a limit of 200 or more)",
             Generated => "generated requests",
             Exhaustion => "the exhaustion of a key",

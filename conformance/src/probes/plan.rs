@@ -4,15 +4,20 @@
 //! requests of its own. With a small limit they come after it, in the next window.
 
 use super::cost::Cost;
+use super::near_misses::{self, Amount};
 use super::needs::Part;
-use super::{credentials, full_page, further_bodies, near_misses, tour};
+use super::session::MAY_BE_A_DAY;
+use super::{credentials, full_page, sequence, tour};
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::PlanLimits;
-use animal_store_rules::catalogue::scope::Scope;
+use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::trace::rate_limit::Window;
 
-/// The smallest limit per minute that has room for further bodies and a full page.
+/// The smallest limit per minute that has room for most near misses and a full page.
 const ROOMY: usize = 200;
+
+/// The smallest limit per minute that has room for all near misses.
+const ROOMY_FOR_ALL: usize = 900;
 
 /// The number of requests of the quota run beyond those that exhaust the window.
 const QUOTA_EXTRA: usize = 7;
@@ -45,12 +50,10 @@ pub enum Turn {
 pub enum Probe {
     /// The fixed tour.
     Tour,
-    /// Near misses, one after the other.
-    NearMisses,
+    /// Near misses with the key, one after the other.
+    NearMisses(Amount),
     /// Further requests without a valid key.
-    Credentials,
-    /// Unusual bodies, which lenient readers take for others.
-    FurtherBodies,
+    Credentials(Amount),
     /// More animals than a list may show.
     FullPage,
     /// The generated requests, and their number.
@@ -67,9 +70,8 @@ impl Probe {
     pub fn fixed_part(self) -> Option<&'static str> {
         match self {
             Probe::Tour => Some("the tour"),
-            Probe::NearMisses => Some("the near misses"),
-            Probe::Credentials => Some("the requests without a valid key"),
-            Probe::FurtherBodies => Some("the unusual bodies"),
+            Probe::NearMisses(_) => Some("the near misses"),
+            Probe::Credentials(_) => Some("the requests without a valid key"),
             Probe::FullPage => Some("the list of more than 100 animals"),
             Probe::Quota(Turn::First) => Some("the first exhaustion of the key"),
             Probe::Quota(Turn::Second) => Some("the second exhaustion of the key"),
@@ -83,17 +85,17 @@ impl Probe {
         match self {
             Probe::Tour => Cost {
                 keyed: tour::keyed(scope),
-                keyless: if Part::Credentials.is_needed(scope) { credentials::IN_TOUR } else { 0 },
+                keyless: if Part::Credentials.is_needed(scope) { credentials::in_tour(scope) } else { 0 },
                 animals: if Part::Creations.is_needed(scope) { tour::ANIMALS } else { 0 },
             },
-            Probe::NearMisses if Part::NearMisses.is_needed(scope) => near_misses::COST,
-            Probe::NearMisses => Cost { keyed: near_misses::OTHER_IDS, ..Cost::default() },
-            Probe::Credentials => Cost { keyless: credentials::LATER, ..Cost::default() },
-            Probe::FurtherBodies => further_bodies::COST,
+            Probe::NearMisses(amount) if Part::NearMisses.is_needed(scope) && scope.profile.creates() => amount.cost(),
+            Probe::NearMisses(amount) if Part::NearMisses.is_needed(scope) => amount.cost_of_reads(),
+            Probe::NearMisses(_) => Cost { keyed: near_misses::OTHER_IDS, ..Cost::default() },
+            Probe::Credentials(amount) => Cost { keyless: credentials::later(amount, scope), ..Cost::default() },
             Probe::FullPage => full_page::COST,
-            // Nearly half of the generated requests may create an animal, and a fifth of the steps.
+            // Nearly half of the generated requests may create an animal.
             Probe::Properties(cases) => Cost { keyed: cases, animals: cases / 2, ..Cost::default() },
-            Probe::Sequence(steps) => Cost { keyed: steps, animals: steps / 5 + 1, ..Cost::default() },
+            Probe::Sequence(steps) => sequence::cost(steps, scope),
             Probe::Quota(_) => Cost { keyed: QUOTA_EXTRA, keyless: KEYLESS_OVER, animals: 1 },
         }
     }
@@ -105,8 +107,8 @@ impl Probe {
 pub struct Plan {
     /// The probes in order, after preflight.
     pub probes: Vec<Probe>,
-    /// Whether [`further_bodies::few`] are sent in a window that has been used little.
-    pub sends_few_bodies: bool,
+    /// Whether [`near_misses::aside`] are sent in a window that has been used little.
+    pub sends_aside: bool,
     /// The usual number of requests, if the limit is known.
     pub requests: usize,
     /// The usual number of requests with a key.
@@ -137,37 +139,43 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let earlier = options.earlier.as_ref().filter(|earlier| !earlier.probes.is_empty());
-    let selection = Selection { scope, earlier, limit };
-    let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(120) });
+    // The limit per minute of one plan is the limit per day of another.
+    let may_be_of_day = options.plan.is_none() && limit >= MAY_BE_A_DAY as usize;
+    let selection = Selection { scope, earlier, limit, may_be_of_day };
+    let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(60) });
     let generated = selection.between_exhaustions(cases);
     let exhausts = selection.needs(Part::Exhaustion);
     // Without an exhaustion, they take another window, which a run takes only for requirements that are asked for.
-    let sends_few_bodies = selection.sends_bodies() && limit < ROOMY && (exhausts || !scope.only.is_empty());
+    let sends_aside = selection.sends_aside() && (exhausts || !scope.only.is_empty());
 
     let keyed_by = |probes: &[Probe]| probes.iter().map(|probe| probe.cost(scope).keyed).sum::<usize>();
-    let fits = keyed_by(&[Probe::Tour]) + keyed_by(&generated) + QUOTA_EXTRA <= limit && options.quota_key.is_none();
     let [first, second] = [Turn::First, Turn::Second].map(|turn| exhausts.then_some(Probe::Quota(turn)));
     let mut probes = vec![Probe::Tour];
-    if fits {
-        probes.extend(generated.into_iter().chain(first).chain(second));
-    } else {
-        probes.extend(first.into_iter().chain(generated).chain(second));
+    // Ordinary traffic exhausts the first window as far as it has room, and then the second one.
+    let fits_all = keyed_by(&probes) + keyed_by(&generated) + QUOTA_EXTRA <= limit;
+    let mut later = Vec::new();
+    for probe in generated {
+        let fits = keyed_by(&probes) + keyed_by(&[probe]) + QUOTA_EXTRA <= limit && (fits_all || limit >= ROOMY);
+        // A list shows every animal until a full page is created.
+        let fits = fits && (probe != Probe::FullPage || later.is_empty());
+        if fits && options.quota_key.is_none() { probes.push(probe) } else { later.push(probe) }
     }
+    probes.extend(first.into_iter().chain(later).chain(second));
 
-    let few_bodies = if sends_few_bodies { further_bodies::FEW } else { 0 };
-    let (mut keyed, mut keyless, mut animals) = (few_bodies, 0, 0);
+    let aside = if sends_aside { near_misses::ASIDE } else { 0 };
+    let (mut keyed, mut keyless, mut animals) = (aside, 0, 0);
     // The requests that exhaust windows, and those of the present window until then.
     let (mut exhausting, mut in_window) = (0, 0);
     for probe in &probes {
         let cost = probe.cost(scope);
         keyless += cost.keyless;
         if *probe == Probe::FullPage {
-            animals = animals.max(cost.animals + near_misses::COST.animals + further_bodies::COST.animals);
+            animals = animals.max(cost.animals);
         } else {
             animals += cost.animals;
         }
         if matches!(probe, Probe::Quota(_)) {
-            exhausting += limit.saturating_sub(in_window) + cost.keyed;
+            exhausting += limit.saturating_sub(in_window % limit.max(1)) + cost.keyed;
             in_window = 0;
         } else {
             keyed += cost.keyed;
@@ -181,15 +189,16 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let is_affordable = keyed + keyless + exhausting <= options.max_requests;
     keyed += if is_affordable { exhausting } else { 1 };
     let requests = (keyed + keyless).min(options.max_requests);
-    let cases = if selection.needs(Part::Generated) { cases } else { 0 };
+    let is_generated = selection.needs(Part::Generated) && scope.sends_unknown_keys();
+    let generated_keyless = if is_generated { cases } else { 0 };
     Plan {
         probes,
-        sends_few_bodies,
+        sends_aside,
         requests,
         keyed: keyed.min(requests),
-        keyless: (keyless + cases).min(requests),
+        keyless: (keyless + generated_keyless).min(requests),
         // Two are exhausted, and a run may begin in the middle of another.
-        windows: if exhausts { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
+        windows: if exhausts { keyed.div_ceil(limit.max(1)).max(3) } else { keyed.div_ceil(limit.max(1)) + 1 },
         animals: if creates { animals.min(requests) } else { 0 },
         is_cut: keyed + keyless > options.max_requests,
     }
@@ -201,20 +210,34 @@ struct Selection<'o> {
     earlier: Option<&'o crate::options::Earlier>,
     /// The limit per minute.
     limit: usize,
+    /// Whether the limit may be that of a day, which no run is to use up.
+    may_be_of_day: bool,
 }
 
 impl Selection<'_> {
+    /// The near misses that a run sends.
+    fn amount(&self) -> Amount {
+        match self.limit {
+            _ if self.scope.profile == Profile::Deep => Amount::All,
+            _ if self.may_be_of_day => Amount::Few,
+            limit if limit >= ROOMY_FOR_ALL => Amount::All,
+            limit if limit >= ROOMY => Amount::Most,
+            _ => Amount::Few,
+        }
+    }
+
     /// The probes between the exhaustions of two windows, or before both.
     fn between_exhaustions(&self, cases: usize) -> Vec<Probe> {
         let has_near_misses = Part::NearMisses.is_needed(self.scope) || Part::OtherIds.is_needed(self.scope);
-        let is_roomy = self.limit >= ROOMY;
-        let fills_page = is_roomy && self.scope.profile.creates() && self.needs(Part::FullPage);
+        let repeats =
+            self.repeats("near misses") || self.amount() != Amount::Few && self.repeats(near_misses::ASIDE_NAME);
+        let fills_page = self.limit >= ROOMY && self.scope.profile.creates() && self.needs(Part::FullPage);
+        let steps = if self.limit < ROOMY { cases / 3 } else { sequence::steps(self.scope).max(cases / 3) };
         [
-            (has_near_misses && self.repeats("near misses")).then_some(Probe::NearMisses),
-            self.needs(Part::Credentials).then_some(Probe::Credentials),
+            (has_near_misses && repeats).then_some(Probe::NearMisses(self.amount())),
+            self.needs(Part::Credentials).then_some(Probe::Credentials(self.amount())),
             self.needs(Part::Generated).then_some(Probe::Properties(cases)),
-            self.needs(Part::Generated).then_some(Probe::Sequence(cases / 3)),
-            (is_roomy && self.sends_bodies()).then_some(Probe::FurtherBodies),
+            self.needs(Part::Generated).then_some(Probe::Sequence(steps)),
             fills_page.then_some(Probe::FullPage),
         ]
         .into_iter()
@@ -222,9 +245,10 @@ impl Selection<'_> {
         .collect()
     }
 
-    /// Returns true if the run sends the further bodies, or a few of them.
-    fn sends_bodies(&self) -> bool {
-        self.scope.profile.creates() && self.repeats(further_bodies::NAME) && Part::Bodies.is_needed(self.scope)
+    /// Returns true if the run sends near misses outside of their probe, too.
+    fn sends_aside(&self) -> bool {
+        let is_needed = self.scope.profile.creates() && Part::NearMisses.is_needed(self.scope);
+        is_needed && self.amount() == Amount::Few && self.repeats(near_misses::ASIDE_NAME)
     }
 
     /// Returns true if the probe failed in the earlier run, or if there was none.
@@ -239,8 +263,8 @@ impl Selection<'_> {
             Part::Credentials => &["credentials"],
             Part::FullPage => &["full page"],
             Part::Generated => &["properties", "sequence"],
-            // With a small limit, bodies are sent on the way to exhausting a key.
-            Part::Exhaustion if exhausts && self.limit < ROOMY => &["quota", further_bodies::NAME],
+            // With a small limit, some near misses are sent on the way to exhausting a key.
+            Part::Exhaustion if exhausts && self.limit < ROOMY => &["quota", near_misses::ASIDE_NAME],
             Part::Exhaustion if exhausts => &["quota"],
             _ => &[],
         };
@@ -264,8 +288,6 @@ fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> 
 
 #[cfg(test)]
 mod tests {
-    use animal_store_rules::catalogue::scope::Profile;
-
     use super::*;
     use crate::options::Earlier;
 
@@ -280,8 +302,14 @@ mod tests {
     fn a_free_key_affords_everything_in_150_requests_and_three_windows() {
         let plan = plan_on("free", |_| {});
         assert!(plan.keyed <= 150 && plan.windows <= 3, "{plan:?}");
-        assert!(plan.keyless <= 90, "{plan:?}");
+        assert!(plan.keyless <= 100, "{plan:?}");
         assert_eq!(plan.probes[..2], [Probe::Tour, Probe::Quota(Turn::First)]);
+    }
+
+    #[test]
+    fn every_near_miss_fits_the_day_of_a_free_key() {
+        let plan = plan_on("free", |options| options.scope.profile = Profile::Deep);
+        assert!(plan.keyed <= 950 && plan.windows > 10, "{plan:?}");
     }
 
     #[test]
@@ -289,21 +317,38 @@ mod tests {
         for name in ["pro", "business"] {
             let plan = plan_on(name, |_| {});
             assert_eq!(plan.probes.last(), Some(&Probe::Quota(Turn::Second)), "{plan:?}");
-            assert!(plan.requests < 2_500, "{plan:?}");
+            assert!(plan.requests < Options::MAX_REQUESTS, "{plan:?}");
         }
     }
 
     #[test]
-    fn a_rerun_with_a_small_limit_sends_bodies_on_the_way_to_exhausting_the_key() {
+    fn a_rerun_with_a_small_limit_sends_near_misses_on_the_way_to_exhausting_the_key() {
         let rerun = |name: &str| {
             plan_on(name, |options| {
                 options.scope.only = vec!["create.extended-json".to_owned()];
                 let (report, broken) = ("run.json".to_owned(), options.scope.only.clone());
-                options.earlier = Some(Earlier { report, broken, probes: vec![further_bodies::NAME.to_owned()] });
+                options.earlier = Some(Earlier { report, broken, probes: vec![near_misses::ASIDE_NAME.to_owned()] });
             })
         };
-        assert!(rerun("free").sends_few_bodies, "{:?}", rerun("free"));
-        assert_eq!(rerun("pro").probes, [Probe::Tour, Probe::FurtherBodies]);
+        assert!(rerun("free").sends_aside, "{:?}", rerun("free"));
+        assert_eq!(rerun("pro").probes, [Probe::Tour, Probe::NearMisses(Amount::Most)]);
+    }
+
+    #[test]
+    fn what_is_skipped_is_not_paid_for() {
+        let skipping = |skip: &[&str]| {
+            plan_on("free", |options| options.scope.skip = skip.iter().map(|id| (*id).to_owned()).collect())
+        };
+        let all = skipping(&[]);
+        let has = |plan: &Plan, probe: fn(&Probe) -> bool| plan.probes.iter().any(probe);
+        let without_auth = skipping(&["auth"]);
+        assert!(!has(&without_auth, |probe| matches!(probe, Probe::Credentials(_))), "{without_auth:?}");
+        assert!(without_auth.keyless < 20 && without_auth.keyless < all.keyless, "{without_auth:?}");
+        let without_quota = skipping(&["quota"]);
+        assert!(!without_quota.exhausts() && without_quota.keyed < all.keyed, "{without_quota:?}");
+        let reads = skipping(&["create", "get", "list", "pet"]);
+        assert!(!has(&reads, |probe| matches!(probe, Probe::NearMisses(_) | Probe::Properties(_))), "{reads:?}");
+        assert!(has(&skipping(&["list.order"]), |probe| matches!(probe, Probe::NearMisses(_))));
     }
 
     #[test]

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::session::{Session, Stop};
+use super::session::{Session, Stop, bearing};
 use super::steps::{list, listed};
 use super::target::{Target, Unusable, is_unreachable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
 use animal_store_rules::trace::answerer;
-use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::exchange::{Failure, FailureKind, Outcome, Request};
+use animal_store_rules::trace::keys::ApiKey;
 
 /// The reason why preflight does not pass.
 #[derive(Debug, thiserror::Error)]
@@ -26,41 +27,80 @@ pub enum Abort {
     Stop(#[from] Stop),
 }
 
-/// Waits for an HTTP response at every address of the service, up to `timeout` in all, and at most a day. A TLS failure ends the wait,
-/// because it is permanent. This is not part of the run and does not count against its budget.
-pub async fn await_server(client: &Client, timeout: Duration, listener: &Listener) {
+/// Waits for the service at every address, and until it knows every key, up to `timeout` in all, and at most a day. A failure that time does
+/// not mend ends the wait. This is not part of the run and does not count against its budget.
+pub async fn await_server(client: &Client, keys: &[ApiKey], timeout: Duration, listener: &Listener) {
     let deadline = Instant::now() + timeout.min(A_DAY);
-    for address in client.transport().addresses() {
-        await_address(client, address, timeout, deadline, listener).await;
+    let mut reported = false;
+    for place in 0..client.transport().addresses().count() {
+        let list = || list("limit=1").at(Some(place));
+        // The first request has no key: what answers it may not be the service.
+        let requests = std::iter::once((list(), 1)).chain(keys.iter().map(|key| (bearing(list(), key), ACCEPTED)));
+        for (request, wanted) in requests {
+            let (mut answered, mut pause) = (0, POLL_INTERVAL);
+            while answered < wanted {
+                let Ok(outcome) = timeout_at(deadline, client.send(&request)).await else { return };
+                let detail = match obstacle(&request, outcome) {
+                    Obstacle::None => {
+                        answered += 1;
+                        continue;
+                    }
+                    Obstacle::Permanent => return,
+                    Obstacle::Temporary(detail) => detail,
+                };
+                answered = 0;
+                if !reported {
+                    listener(&Event::NoResponseYet { timeout, detail });
+                    reported = true;
+                }
+                if Instant::now() + pause >= deadline {
+                    return;
+                }
+                sleep(pause).await;
+                // A service may lock out an address that sends many unknown keys.
+                pause = if request.authorization.is_some() { (2 * pause).min(LONGEST_PAUSE) } else { pause };
+            }
+        }
     }
 }
 
-async fn await_address(client: &Client, address: &str, timeout: Duration, deadline: Instant, listener: &Listener) {
-    let mut reported = false;
-    // A server that is starting may reset connections (as a container's port does), or accept them without a response.
-    // A balancer answers while its backend is starting.
-    while let Ok(polled) = timeout_at(deadline, client.poll(address)).await {
-        let detail = match polled {
-            Err(failure) if failure.kind.is_of_tls() => return,
-            Err(failure) => failure.detail,
-            Ok(response) if matches!(response.status, 502..=504) && !answerer::shows_limits(&response) => {
-                format!("{} answers {}", answerer::name_of(&response), response.status)
+/// The obstacle between the judge and the service, by the outcome of a request before the run.
+enum Obstacle {
+    None,
+    /// An obstacle that may go away, in words.
+    Temporary(String),
+    /// An obstacle that time does not mend.
+    Permanent,
+}
+
+/// The obstacle that an outcome shows. A server that is starting may reset connections (as a container's port does), accept them without a
+/// response, or have no certificate yet. A balancer answers while its backend is starting, or has no route to it yet. A new key may not be
+/// known everywhere.
+fn obstacle(request: &Request, outcome: Outcome) -> Obstacle {
+    match outcome {
+        Outcome::Failed(Failure { kind: FailureKind::Untrusted | FailureKind::Tls, detail }) => {
+            Obstacle::Temporary(detail)
+        }
+        Outcome::Failed(failure) if failure.kind.is_of_tls() => Obstacle::Permanent,
+        Outcome::Failed(failure) => Obstacle::Temporary(failure.detail),
+        Outcome::Response(response) => match response.status {
+            404 | 502..=504 if !answerer::shows_limits(&response) => {
+                Obstacle::Temporary(format!("{} answers {}", answerer::name_of(&response), response.status))
             }
-            Ok(_) => return,
-        };
-        if !reported {
-            listener(&Event::NoResponseYet { timeout, detail });
-            reported = true;
-        }
-        if Instant::now() + POLL_INTERVAL >= deadline {
-            return;
-        }
-        sleep(POLL_INTERVAL).await;
+            401 if request.authorization.is_some() => Obstacle::Temporary("the key is refused with 401".to_owned()),
+            _ => Obstacle::None,
+        },
     }
 }
+
+/// The number of responses in a row that show a key to be known: several replicas may answer in turn.
+const ACCEPTED: usize = 3;
 
 /// The interval between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The longest interval between two polls with a key.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
 const A_DAY: Duration = Duration::from_hours(24);
 
@@ -83,5 +123,43 @@ pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abor
     match target.doubt(second) {
         Some(_) => Err(doubt.into()),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use animal_store_rules::trace::exchange::Response;
+
+    #[test]
+    fn what_time_may_mend_is_waited_for_and_nothing_else() {
+        let response = |status: u16, fields: &[(&str, &str)]| {
+            let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            Outcome::Response(Response { status, headers, body: Vec::new(), cut: false })
+        };
+        let failed = |kind| Outcome::Failed(Failure { kind, detail: String::new() });
+        let limits = [("x-ratelimit-limit", "60")];
+        for (what, with_key, outcome, expected) in [
+            ("an ingress without a route", false, response(404, &[]), "temporary"),
+            ("a backend that starts", false, response(503, &[]), "temporary"),
+            ("the 404 of the service", false, response(404, &limits), "none"),
+            ("the service", false, response(401, &limits), "none"),
+            ("a key that is new", true, response(401, &limits), "temporary"),
+            ("a key that is known", true, response(200, &limits), "none"),
+            ("a key that is limited", true, response(429, &limits), "none"),
+            ("a certificate of the ingress", false, failed(FailureKind::Untrusted), "temporary"),
+            ("a certificate for another name", false, failed(FailureKind::Tls), "temporary"),
+            ("nobody listens", false, failed(FailureKind::Connect), "temporary"),
+            ("plain HTTP", false, failed(FailureKind::NotTls), "permanent"),
+        ] {
+            let request = Request::new("GET", "/pets");
+            let request = if with_key { request.authorization("Bearer sk-1") } else { request };
+            let found = match obstacle(&request, outcome) {
+                Obstacle::None => "none",
+                Obstacle::Temporary(_) => "temporary",
+                Obstacle::Permanent => "permanent",
+            };
+            assert_eq!(found, expected, "{what}");
+        }
     }
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use super::session::{Session, Stop, bearing};
 use super::steps::list;
-use animal_store_rules::rules::{self, alike};
+use animal_store_rules::request::harmless;
+use animal_store_rules::rules;
+use animal_store_rules::rules::alike::{self, Doubtful};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
@@ -31,19 +33,39 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Repeats the reads that broke a rule, where one more read shows whether the failure is intermittent.
+/// Repeats reads that broke a rule, where one more read shows whether the failure is intermittent. Requests whose failures may be due to
+/// harmless header fields that they share are repeated without the fields, and then with them.
 pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
-    let undecided = alike::undecided(session.trace());
-    if undecided.is_empty() {
-        return Ok(());
-    }
-    for request in again(session, &undecided) {
-        let mut keys = session.trace().context.keys.iter();
-        if keys.any(|key| request.authorization == bearing(request.clone(), key).authorization) {
-            session.ask(request).await?;
-        } else {
-            session.send(request).await?;
+    let Doubtful { undecided, varied } = alike::doubtful(session.trace());
+    session.vary(false);
+    if !undecided.is_empty() {
+        for request in again(session, &undecided) {
+            send(session, request).await?;
         }
+    }
+    for number in varied.into_iter().take(MOST / 2) {
+        let Some(exchange) = number.checked_sub(1).and_then(|place| session.trace().exchanges.get(place)) else {
+            continue;
+        };
+        let (request, step) = (exchange.request.clone(), exchange.step.clone());
+        session.begin_aside("second look");
+        session.step(step);
+        for request in [harmless::plain(&request).at(request.replica), request] {
+            let request = session.renewed(request);
+            send(session, request).await?;
+        }
+    }
+    session.step("");
+    session.vary(true);
+    Ok(())
+}
+
+async fn send(session: &mut Session<'_>, request: Request) -> Result<(), Stop> {
+    let mut keys = session.trace().context.keys.iter();
+    if keys.any(|key| request.authorization == bearing(request.clone(), key).authorization) {
+        session.ask(request).await?;
+    } else {
+        session.send(request).await?;
     }
     Ok(())
 }

@@ -11,12 +11,14 @@ use crate::http::client::Client;
 use crate::http::clock::Clock;
 use crate::http::pacing::{self, Advice};
 use crate::interrupt::Interrupt;
-use crate::options::{Options, Transport};
+use crate::options::{Options, Rate, Transport};
 use crate::redaction::redactor;
+use animal_store_rules::history::AccessEnd;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 
+mod access;
 mod animals;
 mod asking;
 mod budget;
@@ -26,10 +28,10 @@ mod log;
 mod refusals;
 mod repetition;
 mod spread;
+mod variation;
 mod wire;
 
 use animals::Names;
-pub use animals::created_id;
 use asking::Asking;
 pub use asking::MAY_BE_A_DAY;
 use budget::{Budget, Ledger, MAX_MEMORY_MIB, MAX_TIMEOUTS};
@@ -37,6 +39,7 @@ use bursts::Bursts;
 use log::Log;
 use repetition::Repetitions;
 use spread::Spread;
+use variation::Variation;
 use wire::Wire;
 
 /// The number of times that the run waits and tries a request again while the response is 429.
@@ -56,8 +59,8 @@ pub enum Stop {
     #[error("the key is exhausted for another {} s, and the judge waits at most {} s", .0.as_secs(), pacing::LONGEST_WAIT.as_secs())]
     Exhausted(Duration),
     /// The key is still refused with 429 after several waits.
-    #[error("the key remained limited after waiting for Retry-After {ATTEMPTS} times")]
-    StaysLimited,
+    #[error("the key remained limited after waiting for Retry-After {ATTEMPTS} times{}", of_day(.0))]
+    StaysLimited(Duration),
     /// The responses of the run exceed the memory limit.
     #[error(
         "the responses of the run exceed {MAX_MEMORY_MIB} MiB of memory: judge the service with smaller animals, or with fewer"
@@ -75,9 +78,20 @@ pub enum Stop {
     /// An intermediary answers in the place of the service.
     #[error("{0} answered {1} in the place of the service, which could no longer be reached")]
     Intermediary(String, u16),
+    /// The key was revoked, or the address of the judge is locked out.
+    #[error("{0}")]
+    Access(AccessEnd),
     /// Too many requests timed out.
     #[error("{MAX_TIMEOUTS} requests timed out (--timeout)")]
     Silence,
+}
+
+/// The end of a sentence about a key that stays limited, if its window ends in this time, later than a minute does.
+fn of_day(left: &Duration) -> String {
+    if *left <= pacing::LONGEST_WAIT {
+        return String::new();
+    }
+    format!(": its window ends in {} s, so the day is exhausted, and Retry-After names a minute", left.as_secs())
 }
 
 /// The session of a run with its target.
@@ -89,7 +103,9 @@ pub struct Session<'r> {
     bursts: Bursts,
     repetitions: Repetitions,
     names: Names,
+    variation: Variation,
     seed: u64,
+    sends_unknown_keys: bool,
     /// The random generator of the run.
     pub random: fastrand::Rng,
 }
@@ -111,14 +127,16 @@ impl<'r> Session<'r> {
         let context = Context { name_mark: Some(names.nonce().to_owned()), ..context };
         let spread = Spread::new(context.addresses().count(), seed);
         Session {
-            wire: Wire::new(client, clock, spread),
+            wire: Wire::new(client, clock, spread, options.rate.map(Rate::interval).unwrap_or_default()),
             ledger: Ledger::new(budget),
             log: Log::new(listener, redactor(options), Trace { context, exchanges: Vec::new() }),
             asking: Asking::default(),
             bursts: Bursts::default(),
             repetitions: Repetitions::default(),
             names,
+            variation: Variation::new(seed, &options.transport.headers),
             seed,
+            sends_unknown_keys: options.scope.sends_unknown_keys(),
             random: fastrand::Rng::with_seed(seed),
         }
     }
@@ -174,6 +192,17 @@ impl<'r> Session<'r> {
         self.log.step = step.into();
     }
 
+    /// Whether requests get header fields of other clients from now on, as the seed draws them.
+    pub fn vary(&mut self, is_varied: bool) {
+        self.variation.is_on = is_varied;
+    }
+
+    /// Whether the run sends unknown keys.
+    #[must_use]
+    pub fn sends_unknown_keys(&self) -> bool {
+        self.sends_unknown_keys
+    }
+
     /// The seed of the random generator.
     #[must_use]
     pub fn seed(&self) -> u64 {
@@ -216,14 +245,16 @@ impl<'r> Session<'r> {
         self.log.trace.context.unfinished.push(part.into());
     }
 
-    /// Sends a request unchanged, without waiting.
+    /// Sends a request without waiting.
     pub async fn send(&mut self, request: Request) -> Result<&Exchange, Stop> {
+        let request = self.variation.applied_to(request);
         let sent = self.transmit(vec![request]).await?;
         let answered = self.settled(sent).await?;
+        self.heed_access(sent).await?;
         Ok(self.exchange(answered))
     }
 
-    /// Sends requests unchanged and concurrently, and returns the exchanges that answer them. They are recorded in the given order,
+    /// Sends requests concurrently, and returns the exchanges that answer them. They are recorded in the given order,
     /// with their own times, and before any repetition.
     ///
     /// # Errors
@@ -237,11 +268,13 @@ impl<'r> Session<'r> {
     /// Sends requests as [`Session::send_together`] does, and returns the places of the exchanges in the trace.
     async fn send_all(&mut self, requests: Vec<Request>) -> Result<Vec<usize>, Stop> {
         let count = requests.len();
+        let requests = requests.into_iter().map(|request| self.variation.applied_to(request)).collect();
         let first = self.transmit(requests).await?;
         let mut places = Vec::with_capacity(count);
         for place in first..first + count {
             places.push(self.settled(place).await?);
         }
+        self.heed_access(first).await?;
         Ok(places)
     }
 
@@ -250,7 +283,9 @@ impl<'r> Session<'r> {
         self.ledger.allow(requests.len().max(1), self.wire.elapsed())?;
         self.heed_refusals(&requests).await?;
         let promised = self.promised(&self.asking_key());
-        let sent = self.wire.send(requests).await?;
+        let next = self.trace().exchanges.len() + 1;
+        let ids = (next..next + requests.len()).map(|number| self.trace().context.request_id(number)).collect();
+        let sent = self.wire.send(requests, ids).await?;
         let began = sent.iter().map(|sent| sent.sent_at).min();
         let ended = sent.iter().map(|sent| sent.received_at).max();
         if let Some((began, ended)) = began.zip(ended) {

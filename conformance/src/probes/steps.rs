@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::session::{Session, Stop, created_id};
+use super::session::{Session, Stop};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::json::Json;
 
@@ -51,10 +51,22 @@ pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, Stri
     (step, body)
 }
 
+/// A NewPet as clients write one: the seed draws the order of its members, and the spaces between them.
+pub(super) fn new_pet(session: &mut Session<'_>, name: &str, category: i64, status: Option<&str>) -> String {
+    let styles = [(":", ",", "{", "}"), (": ", ", ", "{", "}"), (": ", ",\n  ", "{\n  ", "\n}")];
+    let (colon, comma, open, close) = styles[session.random.usize(..styles.len())];
+    let mut members = vec![format!(r#""name"{colon}"{name}""#), format!(r#""categoryId"{colon}{category}"#)];
+    members.extend(status.map(|status| format!(r#""status"{colon}"{status}""#)));
+    session.random.shuffle(&mut members);
+    format!("{open}{}{close}", members.join(comma))
+}
+
 /// Sends a creation with the key, as the step that its template describes, and returns the id of the new animal, if there is one.
 pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<Option<i64>, Stop> {
     let (step, body) = filled(session, template);
-    ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await.map(created_id)
+    ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}"))
+        .await
+        .map(Exchange::created_id)
 }
 
 /// The animals in the response to a list.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::options::Transport;
+use crate::options::{Invoked, Transport};
 use crate::redaction::Redactor;
 use crate::redaction::printable;
 use crate::redaction::without_secrets;
@@ -42,16 +42,12 @@ pub enum Unusable {
     /// The base URL is not that of the API.
     #[error("{0}")]
     AnotherPlace(Obstacle),
-    /// The key is rejected on every request. The text of the key may suggest a defect, as a sentence.
-    #[error(
-        "the key was rejected with 401\n  Check that --api-key (or CONFORM_API_KEY) is complete, issued for this environment, and not revoked.{0}"
-    )]
-    KeyRefused(&'static str),
-    /// The second key is rejected on every request. The text of the key may suggest a defect, as a sentence.
-    #[error(
-        "the second key was rejected with 401\n  Check that --quota-key (or CONFORM_QUOTA_KEY) is complete, issued for this environment, and not revoked.{0}"
-    )]
-    QuotaKeyRefused(&'static str),
+    /// The key is rejected on every request.
+    #[error("the key was rejected with 401\n  {0}")]
+    KeyRefused(KeyHint),
+    /// The second key is rejected on every request.
+    #[error("the second key was rejected with 401\n  {0}")]
+    QuotaKeyRefused(KeyHint),
     /// The key remains rate-limited, and the run ended for this reason.
     #[error(
         "every response to the key was 429: {0}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
@@ -60,6 +56,22 @@ pub enum Unusable {
     /// Another address of the service (`--replica`) cannot be judged.
     #[error("{}", .0.to_string().replace("--base-url", "--replica"))]
     Replica(Box<Unusable>),
+}
+
+/// The remedy for a rejected key.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct KeyHint {
+    /// The option or variable that the key came from.
+    source: String,
+    /// The defect that the text of the key suggests, as a sentence; else empty.
+    oddity: &'static str,
+}
+
+impl fmt::Display for KeyHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let KeyHint { source, oddity } = self;
+        write!(f, "Check that {source} is complete, issued for this environment, and not revoked.{oddity}")
+    }
 }
 
 /// An obstacle between the judge and the API.
@@ -99,12 +111,28 @@ impl Unusable {
         }
         self
     }
+
+    /// The error with the source of a rejected key, where the invocation names another one than the option and its variable.
+    #[must_use]
+    pub(crate) fn invoked(mut self, invoked: &Invoked) -> Unusable {
+        let (place, hint) = match &mut self {
+            Unusable::KeyRefused(hint) => (0, hint),
+            Unusable::QuotaKeyRefused(hint) => (1, hint),
+            _ => return self,
+        };
+        let option = ["--api-key-file", "--quota-key-file"][place];
+        let file = invoked.given.iter().find(|(name, _)| name == option).map(|(_, file)| format!("the key in {file}"));
+        if let Some(source) = file.or_else(|| invoked.key_variables[place].clone()) {
+            hint.source = source;
+        }
+        self
+    }
 }
 
 /// Returns true if there was no usable connection, so that further requests are pointless.
 pub(super) fn is_unreachable(exchange: &Exchange) -> bool {
     let Outcome::Failed(failure) = &exchange.outcome else { return false };
-    !matches!(failure.kind, FailureKind::Timeout | FailureKind::Closed | FailureKind::Broken)
+    !failure.kind.is_end() && !matches!(failure.kind, FailureKind::Timeout | FailureKind::Broken)
 }
 
 /// The reason why another address than the base URL cannot be judged, if the exchanges from this place on show it. The first
@@ -144,7 +172,10 @@ fn is_significant(exchange: &Exchange, context: &Context) -> bool {
 #[must_use]
 pub(super) fn unusable_quota_key(answers: &[Exchange], key: &ApiKey) -> Option<Unusable> {
     let is_refused = !answers.is_empty() && answers.iter().all(|answer| answer.status() == Some(401));
-    is_refused.then(|| Unusable::QuotaKeyRefused(oddity(key.reveal())))
+    is_refused.then(|| {
+        let source = "--quota-key (or CONFORM_QUOTA_KEY)".to_owned();
+        Unusable::QuotaKeyRefused(KeyHint { source, oddity: oddity(key.reveal()) })
+    })
 }
 
 /// The options that an error message may contain.
@@ -188,7 +219,10 @@ impl Target {
         let versioned = self.base_url.ends_with("/v1");
         let another = |detail: &str| Some(self.another(detail.to_owned()));
         match response.status {
-            401 => Some(Unusable::KeyRefused(oddity(self.key.reveal()))),
+            401 => {
+                let source = "--api-key (or CONFORM_API_KEY)".to_owned();
+                Some(Unusable::KeyRefused(KeyHint { source, oddity: oddity(self.key.reveal()) }))
+            }
             300..=399 => {
                 let place = response.header("location").unwrap_or("no location");
                 another(&format!("the response redirects to {place}, and the judge follows no redirects"))
@@ -258,10 +292,10 @@ impl Target {
             (FailureKind::Timeout, ..) => {
                 no_answer("Check that this is an HTTP server. If it is slow, increase --timeout.")
             }
-            (FailureKind::Closed | FailureKind::Broken, ..) if base_url.starts_with("https:") => {
+            (FailureKind::Closed | FailureKind::Reset | FailureKind::Broken, ..) if base_url.starts_with("https:") => {
                 no_answer("Check that this is an HTTP server.")
             }
-            (FailureKind::Closed | FailureKind::Broken, ..) => no_answer(&format!(
+            (FailureKind::Closed | FailureKind::Reset | FailureKind::Broken, ..) => no_answer(&format!(
                 "If the server uses TLS, use --base-url {}\n  If it speaks only HTTP/2, let it speak HTTP/1.1, too.",
                 in_scheme(base_url, "https")
             )),

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use super::CONCURRENCY;
 use super::credentials;
+use super::deck;
 use super::needs::Part;
 use super::quota::watch;
-use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
-use super::steps::{ask, create, digits, fetch, filled, list, listed_ids};
+use super::session::{MAY_BE_A_DAY, Session, Stop};
+use super::steps::{ask, create, digits, fetch, filled, list, listed_ids, new_pet};
 use crate::http::pacing::window_of;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::request::STATUSES;
@@ -102,7 +103,8 @@ const COSTS: [(Part, usize); 6] = [
 
 /// The usual number of requests with the key that a run of this scope sends in preflight and tour.
 pub(super) fn keyed(scope: &Scope) -> usize {
-    let needed = COSTS.iter().filter(|(part, _)| part.is_needed(scope));
+    let is_sent = |part: Part| part.is_needed(scope) && (part != Part::Creations || scope.profile.creates());
+    let needed = COSTS.iter().filter(|(part, _)| is_sent(*part));
     1 + needed.map(|(_, cost)| cost).sum::<usize>()
 }
 
@@ -139,7 +141,7 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, watches_window
             let (step, body) = filled(session, template);
             let request = Request::new("POST", "/pets").json(body);
             let request = if place < LACKING { session.on_kept_connection(request) } else { request };
-            animals.ids.extend(ask(session, request, &format!("POST /pets {step}")).await.map(created_id)?);
+            animals.ids.extend(ask(session, request, &format!("POST /pets {step}")).await.map(Exchange::created_id)?);
         }
         for template in UNUSUAL {
             let id = create(session, template).await?;
@@ -157,7 +159,7 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, watches_window
     if creates {
         let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#);
         let as_text = Request::new("POST", "/pets").body("text/plain", body);
-        animals.ids.extend(ask(session, as_text, "POST /pets as text/plain").await.map(created_id)?);
+        animals.ids.extend(ask(session, as_text, "POST /pets as text/plain").await.map(Exchange::created_id)?);
         creations(session, &mut animals).await?;
     } else if !profile.creates() {
         session.leave_out("get.", "there was no animal to fetch, and the profile read-only creates none");
@@ -246,18 +248,17 @@ async fn creations(session: &mut Session<'_>, animals: &mut Animals) -> Result<(
 
 /// Sends the required creation with this number, the first one on the kept connection, and returns the new id.
 async fn required(session: &mut Session<'_>, number: usize) -> Result<Option<i64>, Stop> {
-    let template = match STATUSES.get(number % 4) {
-        // The order of members is irrelevant.
-        Some(status) if number > 4 => format!(r#"{{"status":"{status}","categoryId":@CATEGORY@,"name":"@NAME@"}}"#),
-        Some(status) => format!(r#"{{"name":"@NAME@","categoryId":@CATEGORY@,"status":"{status}"}}"#),
-        None => r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#.to_owned(),
-    };
-    let (step, body) = filled(session, &template);
+    let status = STATUSES.get(number % 4).copied();
+    let named = status.map_or(String::new(), |status| format!(r#","status":"{status}""#));
+    let (name, category) = (session.fresh_name(), session.trace().context.category_id);
+    let body = new_pet(session, &name, category, status);
     // A parameter does not change the media type.
     let media_type = if number == 5 { "application/json; charset=utf-8" } else { "application/json" };
     let request = Request::new("POST", "/pets").body(media_type, body);
     let request = if number == 0 { session.on_kept_connection(request) } else { request };
-    ask(session, request, &format!("POST /pets {step}")).await.map(created_id)
+    ask(session, request, &format!(r#"POST /pets {{"name":"NAME","categoryId":CATEGORY{named}}}"#))
+        .await
+        .map(Exchange::created_id)
 }
 
 /// The minimum size of a burst.
@@ -275,32 +276,38 @@ const REPEATED: usize = 3;
 /// The position in a burst of the creation with a plain name whose body comes in chunks.
 const IN_CHUNKS: usize = 5;
 
+/// The positions in a burst of creations with names that stores and readers alter, as the seed draws them.
+const DRAWN: Range<usize> = 7..10;
+
 /// The number of creations at the start of a burst that may be rejected, most of them for their names.
-const UNUSUAL_NAMES: usize = 7;
+const UNUSUAL_NAMES: usize = DRAWN.end;
 
 /// Sends the creations at these positions concurrently.
 async fn burst_of(session: &mut Session<'_>, animals: &mut Animals, places: Range<usize>) -> Result<(), Stop> {
     let scripts = places.clone().position(|place| place == SCRIPTS);
     let mut requests = Vec::with_capacity(places.len());
     for place in places {
+        if let Some(drawn) = DRAWN.contains(&place).then(|| deck::name(session, place)).flatten() {
+            requests.push(drawn);
+            continue;
+        }
         let name = name_in_burst(session, place);
         // Nearly all have one status, which is more than half the default limit: this shows a smaller limit under a filter. One
         // differs, which shows when concurrent requests are mixed up.
-        let template = match place {
-            DIFFERENT if animals.large_category.is_some() => {
-                format!(r#"{{"name":"{name}","categoryId":77001,"status":"pending"}}"#)
-            }
-            DIFFERENT => format!(r#"{{"name":"{name}","categoryId":@CATEGORY@,"status":"pending"}}"#),
-            _ => format!(r#"{{"name":"{name}","categoryId":@CATEGORY@,"status":"sold"}}"#),
+        let category = session.trace().context.category_id;
+        let body = match place {
+            DIFFERENT if animals.large_category.is_some() => new_pet(session, &name, 77001, Some("pending")),
+            DIFFERENT => new_pet(session, &name, category, Some("pending")),
+            _ => new_pet(session, &name, category, Some("sold")),
         };
-        let (_, body) = filled(session, &template);
         // Two requests with the same bytes are two animals, or the second is refused for its name.
         let repeated = (place == REPEATED).then(|| session.first_plain_creation()).flatten();
         let request = Request::new("POST", "/pets").json(repeated.unwrap_or(body.into_bytes()));
         requests.push(if [SCRIPTS, IN_CHUNKS].contains(&place) { request.chunked() } else { request });
     }
     session.step("POST /pets, many at once");
-    let created: Vec<Option<i64>> = session.ask_together(requests).await?.into_iter().map(created_id).collect();
+    let created: Vec<Option<i64>> =
+        session.ask_together(requests).await?.into_iter().map(Exchange::created_id).collect();
     animals.ids.extend(created.iter().flatten());
     animals.unusual_name = animals.unusual_name.or(scripts.and_then(|place| created.get(place).copied().flatten()));
     Ok(())
@@ -383,13 +390,13 @@ async fn read_until(
 
 /// Returns true if the last creation is so recent that reads may still lag.
 fn may_lag(session: &Session<'_>) -> bool {
-    let last = session.trace().exchanges.iter().rev().find(|exchange| created_id(exchange).is_some());
+    let last = session.trace().exchanges.iter().rev().find(|exchange| exchange.created_id().is_some());
     last.is_some_and(|last| session.now().duration_since(last.received_at) <= Tolerance::READ_LAG.duration())
 }
 
 /// Sends lists of every kind. The list of everything is the first, and is repeated until it shows the new animals.
 async fn lists(session: &mut Session<'_>) -> Result<(), Stop> {
-    let created: Vec<i64> = session.trace().exchanges.iter().filter_map(created_id).collect();
+    let created: Vec<i64> = session.trace().exchanges.iter().filter_map(Exchange::created_id).collect();
     let shows_all = |exchange: &Exchange| {
         let listed = listed_ids(Some(exchange));
         listed.len() >= 100 || created.iter().all(|id| listed.contains(id))

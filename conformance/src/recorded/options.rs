@@ -30,6 +30,7 @@ impl RunOptions {
         options.quota_key = keys.next();
         options.transport.base_url.clone_from(&context.base_url);
         options.transport.replicas.clone_from(&context.replicas);
+        options.exclusive_key = context.exclusive_key;
         options.category_id = context.vouches_for_category.then_some(context.category_id);
         Some(options)
     }

@@ -74,13 +74,17 @@ impl<'c> Parts<'c> {
             self.recorded.side.get_or_insert(side);
         }
         self.is_foreign = head.is_none();
-        if let Some(begins) = exchange.known.begins {
-            if !self.pending.is_empty() {
+        match exchange.known.begins {
+            None => {}
+            Some(Extent::Sample) => self.extent = Some(Extent::Sample),
+            Some(extent) if self.pending.is_empty() => self.extent = Some(extent),
+            Some(extent) if self.exceeds(1) => {
                 let context = context(self)?;
                 self.judge(&context);
                 self.is_divided = true;
+                self.extent = Some(extent);
             }
-            self.extent = Some(begins);
+            Some(_) => {}
         }
         self.taken += 1;
         self.bytes += weight(&exchange);

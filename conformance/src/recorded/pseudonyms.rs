@@ -6,10 +6,10 @@
 
 use fastrand::Rng;
 
-use crate::http::key_forms::REPLACEMENTS;
 use crate::options::Options;
 use crate::redaction::without_its_value;
 use crate::redaction::{Redactor, derived_alike, further_secrets, key_forms_of};
+use animal_store_rules::near_misses::{KeyCodec, REPLACEMENTS};
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
@@ -21,7 +21,7 @@ pub(super) fn without_secrets(trace: &Trace, options: &Options) -> (Trace, Optio
     let mut substitution = Redactor::default();
     let mut replaced = options.clone();
     for key in std::iter::once(&mut replaced.api_key).chain(&mut replaced.quota_key) {
-        let pseudonym = alike(key.reveal(), &mut rng);
+        let pseudonym = pseudonym_of(key.reveal(), &mut rng);
         substitution.hide_key(key.reveal(), &*pseudonym);
         let (forms, replacements) = (key_forms_of(key.reveal(), ""), key_forms_of(&pseudonym, ""));
         for ((form, _), (replacement, _)) in forms.iter().zip(replacements) {
@@ -80,7 +80,22 @@ fn substitute(exchange: &mut Exchange, replaced: &dyn Fn(&[u8]) -> Vec<u8>) {
 
 /// The token of an `Authorization` value.
 fn token(exchange: &Exchange) -> Option<&str> {
-    exchange.request.authorization.as_deref()?.split_once(' ').map(|(_, token)| token)
+    let (_, token) = exchange.request.authorization.as_deref()?.trim().split_once(char::is_whitespace)?;
+    Some(token.trim_start())
+}
+
+/// A pseudonym that every codec changes as it changes the key: else a key with its last two characters exchanged could be the pseudonym, or
+/// differ from it in case only.
+fn pseudonym_of(key: &str, rng: &mut Rng) -> String {
+    let in_case_only = |codec: KeyCodec, key: &str| Some(codec.apply(key)?.eq_ignore_ascii_case(key));
+    let is_alike = |pseudonym: &String| {
+        let is_like = |codec| in_case_only(codec, key).is_none_or(|it| in_case_only(codec, pseudonym) == Some(it));
+        KeyCodec::changes().all(is_like)
+    };
+    // Some keys are like few others: one that reads the same backwards, for example.
+    let mut drawn = std::iter::repeat_with(|| alike(key, rng)).take(1_000);
+    let last = drawn.next().unwrap_or_default();
+    if is_alike(&last) { last } else { drawn.find(is_alike).unwrap_or(last) }
 }
 
 /// A random text of the same shape: a letter for each letter, in its case, a digit for each digit, everything else unchanged. It contains
@@ -108,8 +123,9 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::http::key_forms::{toggle_case, with_another_character};
+
     use crate::run::judge::context;
+    use animal_store_rules::near_misses::with_another_character;
 
     #[test]
     fn a_pseudonym_has_the_shape_of_its_key_and_nothing_of_its_text() {
@@ -135,7 +151,8 @@ mod tests {
         let key = "sk-Xl1ve-kEy";
         let mut options = Options::new("http://h/v1", key).expect("usable options");
         let changed = (0..key.len()).flat_map(|at| [with_another_character(key, at), key[..at].to_owned()]);
-        for token in changed.chain([toggle_case(key), format!("{key}x")]) {
+        for token in changed.chain(KeyCodec::changes().filter_map(|codec| codec.apply(key))).chain([format!("{key}x")])
+        {
             let run = Trace { context: context(&options), ..trace_of(&token) };
             for seed in 0..200 {
                 options.seed = seed;

@@ -100,6 +100,11 @@ impl RecordedJudge {
         sample::trace(context, exchanges, &mut self.pseudonyms)
     }
 
+    /// Exchanges for a recording that is written while there is traffic: their keys become pseudonyms.
+    pub fn without_secrets(&mut self, exchanges: Vec<Exchange>) -> Vec<Exchange> {
+        sample::without_secrets(exchanges, self.base_url.as_deref().unwrap_or_default(), &mut self.pseudonyms)
+    }
+
     /// Judges a part, and returns the verdicts on this part alone.
     pub fn add(&mut self, trace: Trace) -> Vec<RequirementVerdict> {
         let scope = self.scope();
@@ -123,7 +128,10 @@ impl RecordedJudge {
     /// The report on all parts. Its rerun command is the given one.
     #[must_use]
     pub fn report(mut self, rerun_command: String) -> Report {
-        let base_url = self.base_url.take().unwrap_or_default();
+        let base_url = self.base_url.clone().unwrap_or_default();
+        if self.exchanges() == 0 {
+            let _nothing = self.add(Trace { context: self.context(&base_url, Extent::Sample), exchanges: Vec::new() });
+        }
         if self.totals.is_thinned {
             self.notes
                 .push("the recording is long: the report contains only the exchanges that show a failure".to_owned());
@@ -143,6 +151,8 @@ impl RecordedJudge {
         options.invoked.program.clone_from(&self.terms.program);
         self.terms.apply_to(&mut options);
         options.scope.side = side;
+        // A client's tests have no other judge, and what they can break is mostly inferred.
+        options.strict = self.terms.strict.unwrap_or(side == Side::Client);
         let context = self.context(&base_url, Extent::Sample);
         let Totals { mut verdicts, kept, dropped, counts, .. } = self.totals;
         if let Some(first) = counts.first {

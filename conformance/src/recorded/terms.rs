@@ -20,7 +20,7 @@ pub struct Terms {
     pub scope: Option<Scope>,
     /// The side to judge: the server, its clients, or both; without it, the server.
     pub side: Option<Side>,
-    /// Whether a broken inferred requirement is a violation.
+    /// Whether a broken inferred requirement is a violation; without it, if only clients are judged.
     pub strict: Option<bool>,
     /// The requirements that are known to fail, and the file that lists them.
     pub known_failing: Option<(KnownFailing, PathBuf)>,
@@ -72,7 +72,8 @@ impl Terms {
         if let Some((_, path)) = &self.known_failing {
             add("--known-failing", path.display().to_string());
         }
-        words.extend(self.strict.filter(|strict| *strict).map(|_| "--strict".to_owned()));
+        words
+            .extend(self.strict.map(|strict| if strict { "--strict".to_owned() } else { "--strict=false".to_owned() }));
         words
     }
 }

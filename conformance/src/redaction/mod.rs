@@ -12,19 +12,16 @@ pub(crate) use animal_store_rules::printable::{is_plain_ascii, is_printable};
 pub use animal_store_rules::secrets::{HIDDEN, Redactor};
 pub use urls::without_secrets;
 
-use crate::http::key_forms;
 use crate::options::Options;
+use animal_store_rules::near_misses::{self, KeyCodec};
 use animal_store_rules::secrets::{LEAST_DISTINCT, LEAST_SECRET, is_credential, is_ordinary};
 use animal_store_rules::trace::Trace;
-
-/// The variables that hold the keys of a run, in the order of its keys.
-const VARIABLES: [&str; 2] = ["CONFORM_API_KEY", "CONFORM_QUOTA_KEY"];
 
 /// The redactor for the secrets in the options. Keys become shell variables, such as `${CONFORM_API_KEY}`, and other secrets [`HIDDEN`].
 #[must_use]
 pub fn redactor(options: &Options) -> Redactor {
     let mut redactor = Redactor::default();
-    for (key, variable) in options.keys().zip(VARIABLES) {
+    for (key, variable) in options.keys().zip(options.invoked.variables()) {
         redactor.hide_key(key.reveal(), format!("${{{variable}}}"));
         for (form, expansion) in key_forms_of(key.reveal(), variable) {
             redactor.hide(&form, expansion);
@@ -42,10 +39,10 @@ pub fn redactor(options: &Options) -> Redactor {
 pub(crate) fn redactor_for(options: &Options, trace: &Trace) -> Redactor {
     let mut redactor = redactor(options);
     for exchange in &trace.exchanges {
-        let Some((_, token)) = exchange.request.authorization.as_deref().and_then(|value| value.split_once(' ')) else {
-            continue;
-        };
-        for (key, variable) in options.keys().zip(VARIABLES) {
+        let value = exchange.request.authorization.as_deref().unwrap_or_default().trim();
+        let Some((_, token)) = value.split_once(char::is_whitespace) else { continue };
+        let token = token.trim_start();
+        for (key, variable) in options.keys().zip(options.invoked.variables()) {
             if let Some(expansion) = derived(key.reveal(), token, variable) {
                 redactor.hide(token, expansion);
             }
@@ -93,24 +90,35 @@ fn derived(key: &str, token: &str, variable: &str) -> Option<String> {
 /// The forms in which the judge sends a key, other than the key itself, each with the POSIX shell expansion of the variable that holds
 /// the key. Keys of the same shape have the same number of forms, in the same order.
 pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
+    let piped = |text: &str, commands: &str| format!("$({text} | {commands})");
+    let alone = format!(r#"printf %s "${{{variable}}}""#);
+    let translated = |from: &str, to: &str| piped(&alone, &format!("tr {from} {to}"));
     let encoding = r"base64 | tr -d '\n'";
-    let translated = |from: &str, to: &str| format!(r#"$(printf %s "${{{variable}}}" | tr {from} {to})"#);
-    let pair = format!(r#"$(printf %s:%s "${{{variable}}}" "${{{variable}}}" | {encoding})"#);
-    let basic = key_forms::basic(key);
-    let encoded = basic.trim_start_matches("Basic ");
-    let user = key_forms::basic_user(key);
-    let user_alone = format!(r#"$(printf %s: "${{{variable}}}" | {encoding})"#);
-    // Every byte is escaped, because a choice of bytes would reveal characters of the key. To a server, both forms are equal.
-    let escaped = format!(r#"$(printf %s "${{{variable}}}" | od -An -tx1 | tr -d ' \n' | sed 's/../%&/g')"#);
-    let percent_encoded = key_forms::percent_encoded(key);
-    let mut forms = vec![
-        (key_forms::toggle_case(key), translated("a-zA-Z", "A-Za-z")),
-        (encoded.to_owned(), pair.clone()),
-        (encoded.trim_end_matches('=').to_owned(), pair),
-        (user.trim_start_matches("Basic ").to_owned(), user_alone),
-    ];
+    let pair = piped(&format!(r#"printf %s:%s "${{{variable}}}" "${{{variable}}}""#), encoding);
+    let in_hex = r"od -An -tx1 | tr -d ' \n'";
+    let escaping = format!("{in_hex} | tr a-f A-F | sed 's/../%&/g'");
+    let percent_encoded = near_misses::percent_encoded(key);
+    let mut forms = Vec::new();
+    let mut push = |codec: KeyCodec, expansion: String| {
+        forms.push((codec.apply(key).unwrap_or_else(|| key.to_owned()), expansion));
+    };
+    push(KeyCodec::Toggle, translated("a-zA-Z", "A-Za-z"));
+    push(KeyCodec::BasicBoth, pair.clone());
+    push(KeyCodec::BasicUser, piped(&format!(r#"printf %s: "${{{variable}}}""#), encoding));
+    push(KeyCodec::BasicPassword, piped(&format!(r#"printf :%s "${{{variable}}}""#), encoding));
+    push(KeyCodec::Base64, piped(&alone, encoding));
+    push(KeyCodec::Base64Url, piped(&alone, r"base64 | tr -d '\n=' | tr +/ -_"));
+    push(KeyCodec::Hex, piped(&alone, in_hex));
+    push(KeyCodec::Reversed, piped(&alone, "rev"));
+    push(KeyCodec::Swapped, piped(&alone, r"sed 's/\(.\)\(.\)$/\2\1/'"));
+    push(KeyCodec::Unpunctuated, piped(&alone, "tr -cd a-zA-Z0-9"));
+    push(KeyCodec::Percent, piped(&alone, &escaping));
+    push(KeyCodec::PercentLast, format!("${{{variable}%?}}{}", piped(&format!("{alone} | tail -c 1"), &escaping)));
+    let encoded = forms[1].0.trim_end_matches('=').to_owned();
+    forms.push((encoded, pair));
     if percent_encoded != key {
-        forms.push((percent_encoded, escaped));
+        // Every byte is escaped, because a choice of bytes would reveal characters of the key. To a server, both forms are equal.
+        forms.push((percent_encoded, piped(&alone, &escaping)));
     }
     if key.len() > LEAST_SECRET {
         forms.push((key[..key.len() - 1].to_owned(), format!("${{{variable}%?}}")));
@@ -124,7 +132,7 @@ pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
 }
 
 /// The token that is derived from `other` as `token` is from `key`: shortened to the same length, or with the same character changed.
-/// `other` contains none of [`key_forms::REPLACEMENTS`], so that the derived token differs from it.
+/// `other` contains none of [`REPLACEMENTS`](near_misses::REPLACEMENTS), so that the derived token differs from it.
 pub(crate) fn derived_alike(key: &str, token: &str, other: &str) -> Option<String> {
     let alike = derived_from(key, token)?;
     let Some(changed) = token.get(alike..=alike) else { return Some(other[..alike].to_owned()) };
@@ -153,17 +161,22 @@ mod tests {
             [("X-Pass", "hunter2"), ("x-vercel-protection-bypass", "0123456789abcdef"), ("X-Env", "staging-7")];
         options.transport.headers = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let redactor = redactor(&options);
-        for form in [
-            KEY.to_owned(),
-            KEY[..KEY.len() - 1].to_owned(),
-            KEY[1..].to_owned(),
-            key_forms::basic_user(KEY),
-            key_forms::toggle_case(KEY),
-            KEY.to_ascii_lowercase(),
-            KEY.to_ascii_uppercase(),
-            key_forms::basic(KEY),
-            "aB%2B%2Fc%22d%26e%27f%3C9".to_owned(),
-        ] {
+        let codecs = [
+            KeyCodec::Plain,
+            KeyCodec::Shorter,
+            KeyCodec::Headless,
+            KeyCodec::BasicUser,
+            KeyCodec::BasicBoth,
+            KeyCodec::Toggle,
+            KeyCodec::Lower,
+            KeyCodec::Upper,
+            KeyCodec::Percent,
+            KeyCodec::Hex,
+            KeyCodec::Reversed,
+            KeyCodec::Swapped,
+        ];
+        let forms = codecs.iter().filter_map(|codec| codec.apply(KEY));
+        for form in forms.chain(["aB%2B%2Fc%22d%26e%27f%3C9".to_owned()]) {
             let shown = redactor.redact(&form);
             assert!(shown.contains("CONFORM_QUOTA_KEY"), "{form}: {shown}");
             assert!(!shown.contains("f<9") && !shown.contains("aB") && !shown.contains(&form), "{form}: {shown}");

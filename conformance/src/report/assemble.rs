@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::confidence::{self, Confidence};
+use super::confidence;
 use super::counting::Counting;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation, TOOL};
@@ -18,11 +18,12 @@ use super::traffic::TrafficCounts;
 use crate::layout::at_most;
 use crate::options::Options;
 use crate::redaction::Redactor;
-use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::near_misses;
 use animal_store_rules::rules::alike::Share;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::rate_limit;
 use animal_store_rules::verdict::causes::Cause;
 use animal_store_rules::verdict::findings::Finding;
@@ -73,7 +74,6 @@ fn assemble_with(
         verdict: conclusion.overall(options.strict, trace.context.unfinished.is_empty()),
         specification: catalogue().specification.clone(),
         catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },
-        confidence: Confidence::measured(),
         selection: selection(verdicts, options),
         target: Target {
             base_url: presentation.own(&trace.context.base_url),
@@ -97,6 +97,7 @@ fn assemble_with(
         real_duration_ms: None,
         answerers: counts.answerers.renamed(|name| presentation.text(name)),
         created: counts.created,
+        created_ids: created_ids(trace),
         unfinished: trace.context.unfinished.iter().map(|part| part.to_string()).collect(),
         ended_early: remarks.ended_early.map(|reason| presentation.own(&reason)),
         notes: remarks.notes.iter().map(|note| presentation.own(note)).collect(),
@@ -113,6 +114,12 @@ fn assemble_with(
     }
 }
 
+/// The identifiers in the responses to the creations of a run.
+fn created_ids(trace: &Trace) -> Vec<i64> {
+    let exchanges = trace.exchanges.iter().filter(|_| trace.context.extent == Extent::Run);
+    exchanges.filter_map(Exchange::created_id).collect()
+}
+
 /// The selection of the requirements that the verdict is about, with the options that made it.
 fn selection(verdicts: &[RequirementVerdict], options: &Options) -> Selection {
     let can_fail = || verdicts.iter().filter(|verdict| verdict.requirement.level != Level::Open);
@@ -120,7 +127,7 @@ fn selection(verdicts: &[RequirementVerdict], options: &Options) -> Selection {
     let scope = &options.scope;
     let mut by = Vec::new();
     if selected < requirements {
-        by.extend((scope.profile != Profile::Full).then(|| format!("--profile {}", scope.profile.as_str())));
+        by.extend((!scope.profile.exhausts()).then(|| format!("--profile {}", scope.profile.as_str())));
         match &options.earlier {
             Some(earlier) => by.push(format!("--rerun {}", earlier.report)),
             None => by.extend(scope.only.iter().map(|id| format!("--only {id}"))),
@@ -199,23 +206,29 @@ fn requirement(
         observed: verdict.observed.as_deref().map(hide),
         duration_ms: duration,
         shown_in: shown_in.into_iter().map(str::to_owned).collect(),
-        evidence: findings.map(|finding| evidence(presentation, finding)).collect(),
+        evidence: findings.map(|finding| evidence(presentation, &verdict.requirement.id, finding)).collect(),
     }
 }
 
 /// The evidence for failures of one kind: the expectation, the finding, and the exchanges of the example.
-fn evidence(presentation: &Presentation<'_>, finding: &Finding) -> Evidence {
+fn evidence(presentation: &Presentation<'_>, id: &str, finding: &Finding) -> Evidence {
     let example = &finding.example;
     let (expected, found) =
         (presentation.sentence(&example.expected.to_string()), presentation.sentence(&example.found.to_string()));
     let exchanges = example.exchanges.iter().filter_map(|number| presentation.index_of(*number));
+    // Requests of any kind show limits.
+    let is_of_request = !["headers.", "quota."].iter().any(|area| id.starts_with(area));
+    let decisive = exchanges.clone().next().filter(|_| is_of_request);
+    let near_miss = decisive.and_then(|index| near_misses::of_step(&presentation.trace.exchanges[index].step));
     Evidence {
         sentence: format!("expected {expected}; found {found}"),
         expected,
         found,
         count: finding.count,
         subjects: finding.subjects.iter().map(|text| at_most(&presentation.text(text), MAX_SUBJECT)).collect(),
+        reader: near_miss.map(|near_miss| near_miss.reader.to_owned()),
         intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
+        only_with: finding.only_with.clone(),
         attribution: finding.attribution.as_ref().map(|by| Attribution::of(presentation, by)),
         exchanges: exchanges.map(|index| presentation.evidence(&presentation.trace.exchanges[index])).collect(),
     }

@@ -1,9 +1,8 @@
 //! The numbers of requirements by status.
 
-use super::{Report, RequirementReport, Tally};
+use super::{Outcome, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::catalogue::{Level, Party};
-use animal_store_rules::verdict::Status;
 
 /// The prefix of the identifiers of requirements on clients.
 const CLIENTS: &str = "client.";
@@ -59,6 +58,12 @@ impl Report {
         }
     }
 
+    /// The occasion that the clients' traffic lacks for most of what is asked of clients, with what to do about it.
+    #[must_use]
+    pub fn missing_occasion(&self) -> Option<&'static str> {
+        (self.side == Side::Client && self.refused == 0).then_some("no 429 was met: let the tests exceed the limit")
+    }
+
     /// The party that is judged. If both are, and one alone violates, that one.
     fn judged_party(&self) -> &'static str {
         let violates = |party| self.requirements.iter().any(|r| r.violation && r.party() == party);
@@ -96,20 +101,19 @@ impl RequirementReport {
     /// Returns true if the requirement is broken without being a violation.
     #[must_use]
     pub fn is_warning(&self) -> bool {
-        self.selected && self.status == Status::Fail && !self.violation
+        self.outcome() == Outcome::Warning
     }
 
     /// The part of the requirement that the run could not see, although the requirement held.
     #[must_use]
     pub fn unseen(&self) -> Option<&str> {
-        self.reason.as_deref().filter(|_| self.selected && self.status == Status::Pass)
+        self.reason.as_deref().filter(|_| self.outcome() == Outcome::Held)
     }
 
     /// Returns true if the requirement makes the run incomplete.
     #[must_use]
     pub fn is_gap(&self) -> bool {
-        let is_demanded = self.level == Level::Stated && self.party() == Party::Server;
-        self.selected && self.status == Status::NotExercised && is_demanded
+        self.outcome() == Outcome::Gap
     }
 
     /// The party that the requirement binds.

@@ -18,6 +18,9 @@ impl Evidence {
         if let Some(Intermittent { broken, alike }) = self.intermittent {
             finding.push_str(&format!("; intermittent: in {broken} of {alike} equal requests"));
         }
+        if !self.only_with.is_empty() {
+            finding.push_str(&format!("; only with {}", self.only_with.join(" and ")));
+        }
         if let Some(attribution) = &self.attribution {
             finding.push_str("; ");
             finding.push_str(attribution.sentence());

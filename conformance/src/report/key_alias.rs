@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum KeyAlias {
-    /// The main key, as a bearer token.
+    /// The main key as a bearer token, however it is spelt.
     Main,
-    /// The key that the run may exhaust, as a bearer token.
+    /// The key that the run may exhaust, as a bearer token, however it is spelt.
     Quota,
     /// No credential at all.
     None,
-    /// Anything else: a wrong key, or a key in another form or place.
+    /// Anything else: a wrong key, or a key in another place.
     Other,
 }
 

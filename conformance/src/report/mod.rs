@@ -17,6 +17,7 @@ mod key_alias;
 mod limits;
 mod model;
 mod order;
+mod outcome;
 mod presentation;
 mod recorded_exchange;
 mod replica;
@@ -25,7 +26,6 @@ mod shell;
 mod traffic;
 
 pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
-pub use confidence::Confidence;
 pub use counting::{Counting, Unexplained};
 pub use counts::PARTLY_SEEN;
 pub use identity::{CatalogueVersion, Implementation, TOOL};
@@ -36,6 +36,7 @@ pub use model::{
     ReportedResponse, RequirementReport, SCHEMA_VERSION, SectionCoverage, Selection, Since, Tally, Target, Tool,
     WindowPoint,
 };
+pub use outcome::Outcome;
 pub use presentation::{curl_lines, shown};
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replica::{Attribution, ReadsElsewhere, Replica};

@@ -6,7 +6,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::confidence::Confidence;
 use super::counting::Counting;
 use super::identity::{CatalogueVersion, Implementation};
 use super::key_alias::KeyAlias;
@@ -37,9 +36,6 @@ pub struct Report {
     /// The catalogue of requirements.
     #[serde(default)]
     pub catalogue: CatalogueVersion,
-    /// The servers on which the judge was tested. All counts are 0 in reports that were written before there were any.
-    #[serde(default)]
-    pub confidence: Confidence,
     /// The verdict on the run.
     #[cfg_attr(test, schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
@@ -54,8 +50,8 @@ pub struct Report {
     // Reports written by version 0.1 call it `again`, and `diff` still reads them.
     #[serde(default, alias = "again")]
     pub rerun_command: String,
-    /// The options that `--rerun` takes from the report: those of the rerun command, without keys and other secrets, and without
-    /// `--only`.
+    /// The options of the rerun command, without keys and other secrets, and without `--only`. `--rerun` takes the selection, the seed
+    /// and the address from them.
     #[serde(default)]
     pub options: Vec<GivenOption>,
     /// The changes since the report that the run repeats, if it repeats one.
@@ -85,6 +81,9 @@ pub struct Report {
     pub answerers: Answerers,
     /// The number of animals that were created.
     pub created: usize,
+    /// The identifiers of the animals that the run created, for those who remove them: the service has no operation that does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub created_ids: Vec<i64>,
     /// The duration of the run with its waits, in milliseconds.
     pub duration_ms: u64,
     /// The time that a run on a simulated clock really took, in milliseconds. Absent for a run in real time.
@@ -318,9 +317,15 @@ pub struct Evidence {
     /// The parts of requests that the failures are about, as they were sent: the first few.
     #[serde(default)]
     pub subjects: Vec<String>,
+    /// A reader that takes the request of a near miss for another one, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reader: Option<String>,
     /// The share of equal requests that show the failure, if only some do.
     #[serde(default)]
     pub intermittent: Option<Intermittent>,
+    /// The harmless header fields of requests without which the failure does not show, such as `accept-encoding: gzip`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_with: Vec<String>,
     /// The addresses that show the failure, if the service has several and not all of them do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
@@ -365,8 +370,26 @@ pub struct ReportedExchange {
     pub response: Option<ReportedResponse>,
     /// The error, if there was no response.
     pub failure: Option<String>,
+    /// The identifier of the request, which it carried in `X-Request-Id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The identifier that the response gives, in `X-Request-Id` or a similar field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
     /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
     pub curl: String,
+}
+
+impl ReportedExchange {
+    /// The identifiers of request and response in a line, if the response has one.
+    #[must_use]
+    pub fn ids(&self) -> Option<String> {
+        let response = self.response_id.as_ref()?;
+        Some(match self.request_id.as_ref().filter(|request| *request != response) {
+            Some(request) => format!("request {request}, response {response}"),
+            None => format!("request and response {response}"),
+        })
+    }
 }
 
 /// A request, keys redacted.

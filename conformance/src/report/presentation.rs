@@ -13,8 +13,8 @@ use super::rerun_command;
 use crate::options::Options;
 use crate::redaction::{Redactor, printable, redactor_for, without_its_value};
 use animal_store_rules::request::{Credential, Defect, credential_of};
-use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Connection, Exchange, Outcome, Request};
+use animal_store_rules::trace::{REQUEST_ID, Trace};
 
 /// The maximum number of characters of a body that a failure shows.
 const MAX_SHOWN: usize = 2_000;
@@ -25,6 +25,18 @@ const MAX_RECORDED: usize = 128 * 1024;
 /// The maximum length of a sentence in characters: it may quote a response.
 const MAX_SENTENCE: usize = 1_000;
 
+/// The header fields in which services, gateways and clouds give a response an identifier.
+const RESPONSE_IDS: [&str; 8] = [
+    REQUEST_ID,
+    "request-id",
+    "x-correlation-id",
+    "x-trace-id",
+    "x-amzn-requestid",
+    "x-amzn-trace-id",
+    "x-ms-request-id",
+    "cf-ray",
+];
+
 /// Presents the exchanges of a trace.
 #[derive(Debug)]
 pub(crate) struct Presentation<'t> {
@@ -34,6 +46,8 @@ pub(crate) struct Presentation<'t> {
     /// The redactor for the judge's own words.
     prose: Redactor,
     curl_options: Vec<String>,
+    /// Whether the options set the field with the identifiers of requests.
+    sets_request_id: bool,
 }
 
 impl<'t> Presentation<'t> {
@@ -46,13 +60,14 @@ impl<'t> Presentation<'t> {
     pub(crate) fn of_traffic(trace: &'t Trace, options: &Options, redactor: Redactor) -> Presentation<'t> {
         Presentation {
             curl_options: rerun_command::curl_options(options),
+            sets_request_id: options.transport.sets(REQUEST_ID),
             ..Presentation::with_redactor(trace, redactor)
         }
     }
 
     /// Presents a trace that is not from a run, such as an example, with this redactor.
     fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
-        Presentation { trace, prose: redactor.for_prose(), redactor, curl_options: Vec::new() }
+        Presentation { trace, prose: redactor.for_prose(), redactor, curl_options: Vec::new(), sets_request_id: false }
     }
 
     /// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.
@@ -108,7 +123,7 @@ impl<'t> Presentation<'t> {
             method: request.method.clone(),
             url: address.clone() + &self.target(request),
             replica: request.replica.map(|_| address),
-            request_headers: self.request_fields(request),
+            request_headers: self.request_fields(exchange),
             request_body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             response,
             failure,
@@ -119,7 +134,13 @@ impl<'t> Presentation<'t> {
     pub(crate) fn evidence(&self, exchange: &Exchange) -> ReportedExchange {
         let recorded = self.exchange(exchange);
         let request = &exchange.request;
+        let response_id = recorded.response.as_ref().and_then(|response| {
+            let value = |name: &&str| response.headers.iter().find(|(field, _)| field == name);
+            RESPONSE_IDS.iter().find_map(value).map(|(_, value)| value.clone())
+        });
         ReportedExchange {
+            request_id: self.request_id(exchange),
+            response_id,
             number: recorded.number,
             replica: recorded.replica,
             probe: recorded.probe,
@@ -165,14 +186,12 @@ impl<'t> Presentation<'t> {
     /// The key of an exchange, by its role.
     pub(super) fn key_alias(&self, exchange: &Exchange) -> KeyAlias {
         match credential_of(exchange, &self.trace.context) {
-            Credential::Valid(0) => KeyAlias::Main,
-            Credential::Valid(_) => KeyAlias::Quota,
+            Credential::Valid(0) | Credential::Ambiguous(0) => KeyAlias::Main,
+            Credential::Valid(_) | Credential::Ambiguous(_) => KeyAlias::Quota,
             Credential::Invalid(Defect::Absent) => KeyAlias::None,
-            Credential::Ambiguous
-            | Credential::Contradictory
-            | Credential::Banned
-            | Credential::Withheld
-            | Credential::Invalid(_) => KeyAlias::Other,
+            Credential::Contradictory | Credential::Banned | Credential::Withheld | Credential::Invalid(_) => {
+                KeyAlias::Other
+            }
         }
     }
 
@@ -184,13 +203,20 @@ impl<'t> Presentation<'t> {
         headers.iter().map(|(name, field)| (self.own(name), self.text(&value(name, field)))).collect()
     }
 
-    fn request_fields(&self, request: &Request) -> Vec<(String, String)> {
+    /// The identifier that a request carried.
+    fn request_id(&self, exchange: &Exchange) -> Option<String> {
+        self.trace.context.request_id(exchange.number).filter(|_| !self.sets_request_id)
+    }
+
+    fn request_fields(&self, exchange: &Exchange) -> Vec<(String, String)> {
+        let request = &exchange.request;
         let field = |name: &str, value: &str| (name.to_ascii_lowercase(), self.text(value));
+        let id = self.request_id(exchange).map(|id| (REQUEST_ID.to_owned(), id));
         let authorization = request.authorization.iter().map(|value| field("authorization", value));
         let further = request.headers.iter().map(|(name, value)| field(name, value));
         let labelled = request.body.iter().filter(|body| !body.content_type.is_empty());
         let content_type = labelled.map(|body| ("content-type".to_owned(), self.own(&body.content_type)));
-        authorization.chain(further).chain(content_type).collect()
+        id.into_iter().chain(authorization).chain(further).chain(content_type).collect()
     }
 }
 

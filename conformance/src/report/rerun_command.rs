@@ -23,14 +23,14 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
     words.join(" ")
 }
 
-/// The options of [`command`] that a report keeps for `--rerun`: all but keys, values with a secret, and `--only`.
+/// The options of [`command`] that a report keeps: all but keys, values with a secret, and `--only`.
 pub(super) fn given(options: &Options, redactor: &Redactor) -> Vec<GivenOption> {
     let prose = redactor.for_prose();
     let mut kept = Vec::new();
     for (name, value) in arguments(options) {
         let value = value.map(|value| prose.redact(&value));
         let is_hidden = value.as_ref().is_some_and(|value| value.contains(HIDDEN));
-        if !is_hidden && !["--api-key", "--quota-key", "--only"].contains(&name) {
+        if !is_hidden && !["--api-key", "--quota-key", "--only", "--config", "--env"].contains(&name) {
             kept.push(GivenOption { name: name.to_owned(), value });
         }
     }
@@ -71,8 +71,9 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
     if !invoked.embedded {
         add("--base-url", (!invoked.starts_container()).then(|| transport.base_url.clone()));
         transport.replicas.iter().for_each(|replica| add("--replica", Some(replica.clone())));
-        for (option, key) in ["--api-key", "--quota-key"].into_iter().zip(options.keys()) {
-            let has_source = invoked.given.iter().any(|(source, _)| source.starts_with(option));
+        let keys = ["--api-key", "--quota-key"].into_iter().zip(options.keys()).zip(&invoked.key_variables);
+        for ((option, key), variable) in keys {
+            let has_source = variable.is_some() || invoked.given.iter().any(|(source, _)| source.starts_with(option));
             add(option, (!has_source).then(|| key.reveal().to_owned()));
         }
         let implementation = &options.implementation;
@@ -85,6 +86,7 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
     add("--profile", (profile != Profile::default()).then(|| profile.as_str().to_owned()));
     options.scope.only.iter().for_each(|id| add("--only", Some(id.clone())));
     options.scope.skip.iter().for_each(|id| add("--skip", Some(id.clone())));
+    add("--rate", options.rate.map(|rate| rate.to_string()));
     add("--max-requests", number(options.max_requests, Options::MAX_REQUESTS));
     add("--max-duration", seconds(options.max_duration, Options::MAX_DURATION));
     add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
@@ -97,6 +99,9 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
         add("--header", Some(format!("{name}: {}", if value.is_empty() { "" } else { HIDDEN })));
     });
     add("--seed", Some(options.seed.to_string()));
+    if options.exclusive_key && !invoked.embedded && !invoked.starts_container() {
+        all.push(("--exclusive-key", None));
+    }
     if options.strict {
         all.push(("--strict", None));
     }

@@ -58,9 +58,8 @@ fn described(probe: Probe, options: &Options) -> (&'static str, String) {
     let Cost { keyed, keyless, .. } = probe.cost(&options.scope);
     match probe {
         Probe::Tour => ("tour", format!("{keyed} requests with the key, {keyless} without")),
-        Probe::NearMisses => ("near misses", format!("{keyed} requests, each with one defect")),
-        Probe::Credentials => ("credentials", format!("{keyless} requests without a valid key")),
-        Probe::FurtherBodies => ("bodies", format!("up to {keyed} creations that lenient servers misread")),
+        Probe::NearMisses(_) => ("near misses", format!("{keyed} requests that are nearly right")),
+        Probe::Credentials(_) => ("credentials", format!("{keyless} requests without a valid key")),
         Probe::FullPage => ("full page", format!("up to {keyed} requests: more animals than a list may show")),
         Probe::Properties(cases) => ("properties", format!("{cases} generated requests; more to simplify failures")),
         Probe::Sequence(steps) => ("sequence", format!("{steps} create, list and get requests")),

@@ -20,7 +20,8 @@ use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report, Since};
 use crate::run::notes::{
-    long_bodies, lost_with_connections, transient_failures, unknown_category, unlike_plan, unreadable_codings,
+    long_bodies, lost_with_connections, transient_failures, undecided_by_others, unknown_category, unlike_plan,
+    unreadable_codings, unsent_near_misses,
 };
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
@@ -28,6 +29,7 @@ use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::answerer;
+use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
@@ -43,7 +45,7 @@ use animal_store_rules::verdict::{self, RequirementVerdict, Status, Verdict};
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = Embedded::start(EmbeddedOptions::new(Plan::Pro, Clock::system())).await?;
+/// # let server = Embedded::start(EmbeddedOptions::new(Plan::Business, Clock::system())).await?;
 /// # let (base_url, key) = (server.base_url(), server.api_key());
 /// let mut options = Options::new(base_url, key)?;
 /// options.scope.profile = Profile::Functional; // creates animals, and does not exhaust the key
@@ -159,9 +161,10 @@ impl Judge {
         let listener: &Listener = self.listener.as_deref().unwrap_or(&|_: &Event| {});
         let client = Client::new(options.transport.clone())?;
         if !options.wait.is_zero() {
+            let keys: Vec<ApiKey> = options.keys().cloned().collect();
             tokio::select! {
                 () = self.interrupt.raised() => return Err(RunError::Stopped(Stop::Interrupted)),
-                () = preflight::await_server(&client, options.wait, listener) => {}
+                () = preflight::await_server(&client, &keys, options.wait, listener) => {}
             }
         }
         let redactor = redactor(options);
@@ -183,21 +186,31 @@ impl Judge {
                 };
                 probes::run(&mut session, options, after_each).await.err()
             }
-            Err(Abort::Unusable(unusable)) => return Err(unusable.redacted(&redactor).into()),
-            Err(Abort::Stop(Stop::Unusable(unusable))) => return Err(unusable.redacted(&redactor).into()),
+            Err(Abort::Unusable(unusable)) => {
+                return Err(unusable.invoked(&options.invoked).redacted(&redactor).into());
+            }
+            Err(Abort::Stop(Stop::Unusable(unusable))) => {
+                return Err(unusable.invoked(&options.invoked).redacted(&redactor).into());
+            }
             Err(Abort::Stop(stop)) if session.trace().exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(Abort::Stop(stop)) => Some(stop),
         };
-        if matches!(stop, Some(Stop::Exhausted(_) | Stop::StaysLimited)) {
+        if matches!(stop, Some(Stop::Exhausted(_) | Stop::StaysLimited(_))) {
             // The run has stopped for a reason that is reported; a further one adds nothing to it.
             let _also_stopped = probes::over_the_limit(&mut session, options.scope.profile).await;
             let _also_stopped = probes::without_a_key(&mut session, options).await;
         }
         if let Some(Stop::Unusable(unusable)) = stop {
-            return Err(unusable.redacted(&redactor).into());
+            return Err(unusable.invoked(&options.invoked).redacted(&redactor).into());
         }
         let mut trace = session.into_trace();
         answerer::end_run(&mut trace);
+        // What the run has sent in vain is not judged.
+        let end = History::without_bodies(&trace).access.end().filter(|_| stop.is_none());
+        let stop = stop.or_else(|| end.map(Stop::Access));
+        if end.is_some() {
+            trace.context.unfinished.push("the last requests".into());
+        }
         if let Some(stop) = &stop {
             trace.context.left_out.push(LeftOut { requirements: "".into(), reason: stop.to_string() });
         }
@@ -260,12 +273,14 @@ pub(crate) fn conclude_run(
     }
     let mut notes = Vec::new();
     notes.extend(unlike_plan(&facts.limiter, options).map(|unlike| unlike.text));
+    notes.extend(undecided_by_others(&facts.limiter));
     notes.extend(unknown_category(&history));
     notes.extend(lost_with_connections(&trace.exchanges));
     notes.extend(transient_failures(&trace.exchanges));
     notes.extend(unreadable_codings(&trace.exchanges));
     notes.extend(long_bodies(&trace.exchanges));
     notes.extend(mended(&conclusion.verdicts, options));
+    notes.extend(unsent_near_misses(&trace.exchanges, options));
     let remarks = Remarks {
         notes,
         transcript_diff: Transcript::new(&history).difference(),
@@ -286,7 +301,8 @@ pub(crate) fn conclude_run(
 
 /// The note on requirements that hold although they are listed as known to fail.
 fn mended(verdicts: &[RequirementVerdict], options: &Options) -> Option<String> {
-    let holds = verdicts.iter().filter(|verdict| verdict.selected && verdict.status == Status::Pass);
+    let is_shown = |verdict: &&RequirementVerdict| verdict.status == Status::Pass && verdict.reason.is_none();
+    let holds = verdicts.iter().filter(|verdict| verdict.selected).filter(is_shown);
     let ids = holds.map(|verdict| verdict.requirement.id.as_str());
     let mended: Vec<&str> = ids.filter(|id| options.known_failing.expects_failure(id)).collect();
     let verb = if mended.len() == 1 { "holds" } else { "hold" };
@@ -305,6 +321,7 @@ pub fn context(options: &Options) -> Context {
         plan_limits: options.plan.as_ref().and_then(Plan::plan_limits),
         category_id: options.category_id.unwrap_or(Options::CATEGORY_ID),
         vouches_for_category: options.category_id.is_some(),
+        exclusive_key: options.exclusive_key,
         ..Context::new(Extent::Run, &options.transport.base_url)
     }
 }

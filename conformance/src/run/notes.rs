@@ -1,12 +1,15 @@
 //! Notes about the options of a run, which change no verdict; and the check whether the stated plan can be that of the key.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::layout::capitalized;
 use crate::options::Options;
+use crate::probes::near_misses::Amount;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::History;
-use animal_store_rules::limits::Limiter;
+use animal_store_rules::limits::{KeyLimits, Limiter};
+use animal_store_rules::near_misses::{self as table, NearMiss, near_misses};
 use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Exchange, MAX_BODY, Outcome};
 use animal_store_rules::trace::knowledge::Answerer;
@@ -28,6 +31,47 @@ pub(super) fn unknown_category(history: &History<'_>) -> Option<String> {
             "every animal of category {category} was refused, even valid ones: if the service knows only certain categories, name one with --category-id"
         )
     })
+}
+
+/// The note on responses that only other clients of a key explain, with the requirements that are broken if there are none.
+#[must_use]
+pub(super) fn undecided_by_others(limiter: &Limiter<'_>) -> Option<String> {
+    let mut broken: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in limiter.keys().iter().flat_map(KeyLimits::explained_by_others) {
+        if let Some(first) = finding.entries.first() {
+            broken.entry(finding.requirement()).or_insert(first.exchange.number);
+        }
+    }
+    let broken: Vec<String> = broken.iter().map(|(id, number)| format!("{id} (exchange {number})")).collect();
+    (!broken.is_empty()).then(|| {
+        format!(
+            "taken for the use of a key by other clients: {}; if only this run uses the keys, give --exclusive-key, and these are judged",
+            broken.join(", ")
+        )
+    })
+}
+
+/// The note on near misses that the run did not send, if a larger plan or another profile sends more: `near misses: 102 of 865 sent`, with the
+/// families that the others belong to.
+#[must_use]
+pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> Option<String> {
+    let is_whole = options.scope.profile.creates() && options.scope.only.is_empty() && options.earlier.is_none();
+    let sent: BTreeSet<usize> = exchanges.iter().filter_map(|sent| table::index_of_step(&sent.step)).collect();
+    let unsent: Vec<&NearMiss> =
+        near_misses().iter().enumerate().filter(|(index, _)| !sent.contains(index)).map(|(_, row)| row).collect();
+    if !is_whole || sent.is_empty() || unsent.is_empty() {
+        return None;
+    }
+    let mut families: BTreeMap<&str, usize> = BTreeMap::new();
+    unsent.iter().for_each(|row| *families.entry(row.family).or_default() += 1);
+    let mut families: Vec<(&str, usize)> = families.into_iter().collect();
+    families.sort_by_key(|(_, count)| Reverse(*count));
+    let families: Vec<String> = families.into_iter().map(|(name, count)| format!("{count} of {name}")).collect();
+    let by_pro = unsent.iter().filter(|row| Amount::Most.includes(row)).count();
+    let pro = if by_pro > 0 { format!("a Pro key sends {by_pro} of them, ") } else { String::new() };
+    let all = if options.scope.profile.exhausts() { "a Business key or --profile deep" } else { "a Business key" };
+    let (sent, rows) = (sent.len(), near_misses().len());
+    Some(format!("near misses: {sent} of {rows} sent; not sent: {}; {pro}{all} all", families.join(", ")))
 }
 
 /// The note on requests that were repeated because the kept connection had ended, with their number and methods.
@@ -77,8 +121,8 @@ pub(super) fn unreadable_codings(exchanges: &[Exchange]) -> Option<String> {
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
     (!codings.is_empty()).then(|| {
         format!(
-            "the bodies of {} of {} responses are not judged, because they are encoded (Content-Encoding: {names}) although the \
-             requests accept only identity: judge the service without what compresses them",
+            "the bodies of {} of {} responses are not judged, because they are encoded (Content-Encoding: {names}) although no \
+             request accepts more than gzip: judge the service without what compresses them",
             codings.len(),
             exchanges.len()
         )

@@ -193,6 +193,21 @@ async fn the_action_says_so_when_there_is_no_verdict() {
         after.contains("::error title=") && after.contains("http://127.0.0.1:1/v1"),
         "the reason is folded:\n{printed}"
     );
+    let annotation = after.lines().find(|line| line.starts_with("::error ")).expect("an annotation");
+    assert!(
+        annotation.contains("::no verdict, exit code 3: error: cannot connect to http://127.0.0.1:1/v1"),
+        "{annotation}"
+    );
+    assert!(annotation.contains("%0A") && !annotation.contains("the log"), "{annotation}");
+}
+
+#[tokio::test]
+async fn a_runner_without_a_summary_gets_the_verdict_all_the_same() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let mut step = Step::functional(&candidate);
+    step.command.env_remove("GITHUB_STEP_SUMMARY");
+    let left = step.run().await;
+    assert_eq!((left.code(), left.outputs["verdict"].as_str()), (Some(0), "conforms"), "{}", left.printed());
 }
 
 #[tokio::test]

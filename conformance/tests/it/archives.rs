@@ -7,7 +7,7 @@ use std::path::Path;
 use animal_store_conform::formats::har;
 use animal_store_conformance::recorded::{Terms, Unusable, judge};
 use animal_store_lab::Variation;
-use animal_store_lab::choices::{Build, Drawn, lawful};
+use animal_store_lab::choices::{Drawn, lawful, variation};
 use animal_store_lab::faults::{Fault, faults};
 use animal_store_reference::Plan;
 use animal_store_rules::trace::Context;
@@ -47,7 +47,7 @@ const SHOWN: [&str; 26] = [
     "errors.status-member.always-400",
     "headers.limit.none-on-401",
     "headers.limit-figure.limit-of-the-library",
-    "headers.remaining-range.one-below-nought",
+    "headers.remaining-range.one-below-zero",
     "headers.reset-time.milliseconds",
     "quota.not-exceeded.per-operation",
     "quota.retry-after.no-retry-after",
@@ -81,7 +81,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// What of a session with a fault its archives show.
 async fn row(fault: &Fault) -> Outcome {
-    let recorded = Recorded::of(fault.variation.clone()).await;
+    let recorded = Recorded::of(fault.variation()).await;
     let mut row = format!("{}\n", fault.name);
     for (what, leave_out) in LEFT_OUT {
         let caught = recorded.broken(0..recorded.count(), leave_out);
@@ -94,7 +94,7 @@ async fn row(fault: &Fault) -> Outcome {
 /// A lawful server of a seed, or the plain reference of 0.
 async fn nobody_is_accused(seed: u64) -> Outcome {
     let choices = if seed == 0 { Vec::new() } else { lawful(seed, Drawn::ChoicesAndCircumstances) };
-    let recorded = Recorded::of(Build::new(&choices).finish()).await;
+    let recorded = Recorded::of(variation(&choices)).await;
     let whole = LEFT_OUT.map(|(what, leave_out)| (what.to_owned(), recorded.broken(0..recorded.count(), leave_out)));
     let parts = recorded.parts().map(|part| (format!("{part:?}"), recorded.broken(part, |_| {})));
     let accused: Vec<_> = whole.into_iter().chain(parts).filter(|(_, broken)| !broken.is_empty()).collect();

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use animal_store_conform::compare::{self, Comparison, Input, Outcome};
+use animal_store_conform::compare::{self, Comparison, Input};
 use animal_store_conform::diff;
 use animal_store_conform::formats::json;
-use animal_store_conformance::report::Report;
+use animal_store_conformance::report::{Outcome, Report};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 
@@ -122,13 +122,16 @@ fn a_requirement_that_a_catalogue_lacks_is_not_judged_there() {
     let missing = old.requirements.remove(missing).id;
     let comparison = compared(&[old, mended("New", "1", "2026-06-01T12:00:00Z")]);
     let row = comparison.requirements.iter().find(|row| row.id == missing).expect("a row");
-    assert_eq!([row.cells[0].outcome, row.cells[1].outcome], [Outcome::Held, Outcome::NotJudged]);
+    assert_eq!([row.cells[0].outcome, row.cells[1].outcome], [Outcome::Held, Outcome::NotSelected]);
     assert!(!row.differs);
 }
 
 #[test]
 fn what_candidates_say_is_text() {
-    let awkward = broken(sample::AWKWARD, "1", "2026-06-01T12:00:00Z");
+    let mut awkward = broken(sample::AWKWARD, "1", "2026-06-01T12:00:00Z");
+    awkward.requirements[0].id = "`</code>|<img src=x> @everyone".to_owned();
+    let page = animal_store_conform::formats::markdown::render(&awkward);
+    assert!(!page.contains("<img") && !page.contains("@everyone"), "{page}");
     let markdown = compare::markdown(&compared(&[awkward, mended("B", "1", "2026-06-01T12:00:00Z")]));
     assert!(!markdown.contains("<img") && !markdown.contains("@everyone"), "{markdown}");
 }

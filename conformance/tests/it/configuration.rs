@@ -116,6 +116,12 @@ async fn a_run_takes_all_it_needs_from_the_environment_that_is_picked() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let report = std::fs::read_to_string(place.path("report.json")).expect("a report beside the file");
     assert!(report.contains(&candidate.base_url), "{report}");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let rerun = report["rerun_command"].as_str().expect("a command");
+    assert!(rerun.contains(" --env here ") && !rerun.contains("API_KEY"), "{rerun}");
+    let output = place.conform_in("below", &["--env", "here"], &[("HERE_KEY", "sk-of-another")]).await;
+    let refused = text(&output.stderr);
+    assert!(output.status.code() == Some(3) && refused.contains("Check that HERE_KEY is complete"), "{refused}");
     let output = place.conform(&["--env", "elsewhere"], &[("CONFORM_API_KEY", KEY)]).await;
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
 }
@@ -334,6 +340,90 @@ async fn replicas_are_those_of_the_base_url_beside_them() {
     ] {
         let shown = place.shown(args, variables).await;
         assert_eq!(value(&shown, "replica"), replicas, "{args:?} {variables:?}");
+    }
+}
+
+/// A report with broken requirements, and with these options.
+fn report_with(options: &[(&str, &str)]) -> String {
+    let snapshot = include_str!("../../../snapshots/report-json.snap");
+    let json = &snapshot[snapshot.find('{').expect("a report")..];
+    let mut report: Value = serde_json::from_str(json).expect("JSON");
+    report["options"] = options.iter().map(|(name, value)| serde_json::json!({"name": name, "value": value})).collect();
+    report["target"]["environment"] = "b".into();
+    report.to_string()
+}
+
+#[tokio::test]
+async fn a_report_names_no_file_no_command_no_header_and_no_key_of_a_rerun() {
+    let taken = [("seed", "7"), ("profile", "functional"), ("skip", "list"), ("plan", "pro"), ("category_id", "5")];
+    let place = Place::with("");
+    let every_option = place.shown(&[], &[]).await;
+    let mut options: Vec<(String, &str)> =
+        every_option.iter().map(|[option, ..]| (format!("--{}", option.replace('_', "-")), "sh -c evil")).collect();
+    options.retain(|(option, _)| !["--strict", "--cases", "--base-url", "--replica"].contains(&option.as_str()));
+    for (option, value) in taken {
+        let long = format!("--{}", option.replace('_', "-"));
+        options.iter_mut().filter(|(known, _)| *known == long).for_each(|(_, known)| *known = value);
+    }
+    let options: Vec<(&str, &str)> = options.iter().map(|(option, value)| (option.as_str(), *value)).collect();
+    std::fs::write(place.path("report.json"), report_with(&options)).expect("a file");
+    let (args, key) = (["--rerun", "report.json", "--base-url", "http://a/v1"], [("CONFORM_API_KEY", "k")]);
+    let shown = place.shown(&args, &key).await;
+    let notes = text(&place.conform(&[&args[..], &["--dry-run"]].concat(), &key).await.stderr);
+    let note = |beginning: &str| notes.lines().find_map(|line| line.strip_prefix(beginning)).expect("a note");
+    let [in_use, left_out] =
+        ["note: taken from report report.json: ", "note: left out of report report.json: "].map(note);
+    for [option, value, from] in &shown {
+        let expected = taken.iter().find(|(taken, _)| taken == option).map(|(_, value)| *value);
+        assert_eq!(from == "report report.json", expected.is_some(), "{option} = {value} from {from}");
+        assert!(expected.is_none_or(|expected| expected == value), "{option} = {value}");
+        let long = format!("--{}", option.replace('_', "-"));
+        let is_in = |note: &str| note.split("; ").any(|part| part.split(' ').next() == Some(long.as_str()));
+        let is_reported =
+            options.iter().any(|(name, _)| *name == long) && !["rerun", "dry_run"].contains(&option.as_str());
+        assert_eq!(
+            [is_in(in_use), is_in(left_out)],
+            [expected.is_some(), expected.is_none() && is_reported],
+            "{option}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_address_of_a_report_counts_only_where_nothing_else_names_a_server() {
+    let report = report_with(&[("--base-url", "http://evil/v1"), ("--replica", "http://evil/2/v1")]);
+    let args = ["--rerun", "report.json"];
+    let key = ("CONFORM_API_KEY", "k");
+    for (file, variables, base_url) in [
+        ("", &[key][..], "http://evil/v1"),
+        ("", &[key, ("CONFORM_BASE_URL", "http://a/v1")], "http://a/v1"),
+        ("base_url = 'http://a/v1'", &[key], "http://a/v1"),
+        // The report selects no environment, and its address is not judged in place of one.
+        ("[environments.b]\nbase_url = 'http://b/v1'", &[key], "not set"),
+        ("env = 'a'\n[environments.a]\nbase_url = 'http://a/v1'\n[environments.b]", &[key], "http://a/v1"),
+        ("[environments.a]\nbase_url = 'http://a/v1'\n[environments.b]", &[key, ("CONFORM_ENV", "a")], "http://a/v1"),
+    ] {
+        let place = Place::with(file);
+        std::fs::write(place.path("report.json"), &report).expect("a file");
+        let shown = place.shown(&args, variables).await;
+        assert_eq!(value(&shown, "base_url"), base_url, "{file}");
+        assert_eq!(value(&shown, "replica") == "not set", base_url != "http://evil/v1", "{file}");
+        let said = text(&place.conform(&[&args[..], &["--dry-run"]].concat(), variables).await.stderr);
+        let note = "note: taken from report report.json: --base-url http://evil/v1; --replica http://evil/2/v1\n";
+        assert_eq!(said.contains(note), base_url == "http://evil/v1", "{file}: {said}");
+        assert_eq!(said.contains("Select one with --env"), base_url == "not set", "{file}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_choices_of_a_report_rank_below_variables_and_the_file_and_its_selection_above() {
+    let options = [("--profile", "functional"), ("--plan", "pro"), ("--category-id", "5"), ("--seed", "7")];
+    let variables = [("CONFORM_PLAN", "free"), ("CONFORM_API_KEY", "k")];
+    let place = Place::with("base_url = 'http://a/v1'\nprofile = 'read-only'\nseed = 1");
+    std::fs::write(place.path("report.json"), report_with(&options)).expect("a file");
+    let shown = place.shown(&["--rerun", "report.json"], &variables).await;
+    for (option, expected) in [("profile", "read-only"), ("plan", "free"), ("category_id", "5"), ("seed", "7")] {
+        assert_eq!(value(&shown, option), expected, "{option}");
     }
 }
 

@@ -165,7 +165,7 @@ fn difference(sent: &Arrived, got: &Arrived) -> String {
 /// The report on a server with a fault, and the server.
 async fn report_on(fault: &str) -> (Report, Host) {
     let fault = faults().into_iter().find(|known| known.name == fault).expect("a fault");
-    let host = Host::start(Plan::Pro, fault.variation).await;
+    let host = Host::start(Plan::Pro, fault.variation()).await;
     let mut options = options(&host.base_url, Profile::Functional);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.cases = Some(0);

@@ -74,7 +74,7 @@ async fn a_day_that_is_exhausted_before_the_run_could_exhaust_a_minute_is_asked_
     assert_eq!(limited.count(), 1, "{:?}", lawful.ended_early);
 
     let fault = faults().into_iter().find(|fault| fault.name == "quota.enforced.never-refuses").expect("this fault");
-    let unlimited = judged_as(965, fault.variation).await;
+    let unlimited = judged_as(965, fault.variation()).await;
     assert_eq!(unlimited.verdict, Verdict::Violates, "{:?}", unlimited.ended_early);
 }
 

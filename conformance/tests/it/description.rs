@@ -1,7 +1,7 @@
 //! The neutral description of the API, `fixtures/animal-store.openapi.json`: it accepts ordinary sessions with every lawful server, and
 //! notices what a description can.
 
-use animal_store_lab::choices::{Build, Drawn, lawful};
+use animal_store_lab::choices::{Drawn, lawful, variation};
 use animal_store_lab::faults::faults;
 use animal_store_reference::Plan;
 use animal_store_rules::trace::exchange::{Exchange, Response};
@@ -31,7 +31,7 @@ async fn sessions_with_lawful_servers_are_as_described() {
         let mut choices = if seed == 0 { Vec::new() } else { lawful(seed, Drawn::ChoicesAndCircumstances) };
         // The description is of the operations that there are.
         choices.retain(|choice| !choice.name().starts_with("versioning.lifetime."));
-        let host = Host::start(Plan::Free, Build::new(&choices).finish()).await;
+        let host = Host::start(Plan::Free, variation(&choices)).await;
         let problems = Description::read().problems(&session(&host).await);
         assert!(problems.is_empty(), "seed {seed}: {}", problems.join("\n"));
     }
@@ -41,7 +41,7 @@ async fn sessions_with_lawful_servers_are_as_described() {
 async fn the_first_fault_of_each_requirement_that_a_description_can_express_is_noticed() {
     for id in EXPRESSED {
         let fault = faults().into_iter().find(|fault| fault.targets.contains(&id)).expect("a fault");
-        let host = Host::start(Plan::Free, fault.variation.clone()).await;
+        let host = Host::start(Plan::Free, fault.variation()).await;
         let problems = Description::read().problems(&session(&host).await);
         assert!(!problems.is_empty(), "{} is not noticed", fault.name);
     }

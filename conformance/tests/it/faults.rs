@@ -14,5 +14,5 @@ pub(crate) enum Fault {
     /// Of one replica among others.
     NoReset,
     /// Shown by generated requests only.
-    TrimsStatus,
+    RoundsLargeFractions,
 }

@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use animal_store_lab::choices::{Maker, choices};
-use animal_store_lab::faults::faults;
-use serde_json::json;
-
 use crate::support::{read, root};
-use crate::variants::SEEDS;
 
 /// For every requirement, how many saboteurs of the matrix it catches.
 fn caught(matrix: &str) -> BTreeMap<String, usize> {
@@ -18,17 +13,10 @@ fn caught(matrix: &str) -> BTreeMap<String, usize> {
     caught
 }
 
-/// What reports say of the judge: with how many faults and lawful servers it was tested, and how many faults each requirement catches.
-fn confidence(matrix: &str) -> String {
-    let alone = choices().iter().filter(|choice| choice.maker != Maker::Reference).count() as u64;
-    let figures = json!({"faults": faults().len(), "lawful_servers": alone + SEEDS, "caught": caught(matrix)});
-    serde_json::to_string_pretty(&figures).expect("JSON") + "\n"
-}
-
 /// Compares the figures with those of the matrix. They are written where reviewed texts are updated, with `INSTA_UPDATE=always`.
 pub(crate) fn check(matrix: &str) {
     const PATH: &str = "fixtures/confidence.json";
-    let text = confidence(matrix);
+    let text = serde_json::to_string_pretty(&caught(matrix)).expect("JSON") + "\n";
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         std::fs::write(root().join(PATH), &text).expect("a writable file");
     }

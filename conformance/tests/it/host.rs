@@ -2,7 +2,7 @@
 
 use animal_store_conformance::http::Clock;
 use animal_store_lab::Variation;
-use animal_store_reference::address::Address;
+use animal_store_reference::Address;
 use animal_store_reference::rate_limit::BanPolicy;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 

@@ -70,7 +70,7 @@ fn tags(page: &str) -> Vec<Tag<'_>> {
 }
 
 /// The only page that a report links to.
-const SPECIFICATION: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/.github/docs/specification.md");
+const SPECIFICATION: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/conformance/docs/specification.md");
 
 /// The report with awkward text at the end of every text that it holds.
 fn awkward() -> Report {
@@ -148,6 +148,15 @@ fn the_policy_admits_the_style_and_the_script_of_the_page_and_nothing_else() {
     );
     assert_eq!(policy.replace("&#39;", "'"), expected);
     assert!(page.find("Content-Security-Policy") < page.find("<link"), "it comes before what it governs");
+}
+
+#[test]
+fn a_phone_shows_the_mark_and_the_identifier_of_each_finding() {
+    let page = html::render(&sample::report());
+    let narrow = page.split_once("@media (max-width: 46rem) {").and_then(|(_, rest)| rest.split_once("\n}"));
+    let (narrow, _) = narrow.expect("a style for narrow pages");
+    let hidden = narrow.lines().filter(|rule| rule.contains("display: none"));
+    assert!(hidden.clone().all(|rule| !rule.contains(".findings")), "{:?}", hidden.collect::<Vec<_>>());
 }
 
 #[test]

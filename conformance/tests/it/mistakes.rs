@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use animal_store_reference::serve::tls;
+use animal_store_reference::tls;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

@@ -8,7 +8,7 @@ use animal_store_conformance::Event;
 use animal_store_conformance::Unusable;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
-use animal_store_lab::choices::{Build, Choice, choices};
+use animal_store_lab::choices::{Choice, choices, variation};
 use animal_store_lab::{Layer, Setting, Variation};
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
@@ -83,7 +83,7 @@ async fn a_second_key_that_is_not_accepted_ends_the_run_and_accuses_nobody() {
 async fn where_the_category_is_refused_a_note_names_the_option_for_another() {
     let is_one = |choice: &Choice| choice.name() == "pet.categories.one";
     let only_one: Vec<Choice> = choices().into_iter().filter(is_one).collect();
-    let host = Host::start(Plan::Free, Build::new(&only_one).finish()).await;
+    let host = Host::start(Plan::Free, variation(&only_one)).await;
     let hint = |report: &Report| report.notes.iter().any(|note| note.contains("--category-id"));
     let run = async |category_id: Option<i64>| {
         let mut options = options(&host.base_url, Profile::Functional);

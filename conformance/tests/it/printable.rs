@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 use crate::command_line::command;
 use crate::sample;
 
-/// Sets a title, clears the screen, turns the direction, hides, and begins a command of GitHub Actions.
-const HOSTILE: &str =
-    "sold\u{200b}\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{feff}\r\n::error::pwned\n##[group]x\u{8}";
+/// Sets a title, clears the screen, turns the direction, hides, and begins commands of services that read logs.
+const HOSTILE: &str = "sold\u{200b}\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{feff}\r\n::error::pwned\n##[group]x\u{8} ##vso[task.complete] ##teamcity[x]";
 
 /// Fails if an output contains a character that acts or hides, or a line that is a command.
 fn check(name: &str, output: &[u8]) {
@@ -20,7 +19,10 @@ fn check(name: &str, output: &[u8]) {
     let hides = |c: &char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}');
     let found: Vec<char> = shown.chars().filter(|c| acts(c) || hides(c)).collect();
     assert!(found.is_empty(), "{name} shows {found:?}: {shown:?}");
-    let command = shown.lines().find(|line| line.trim_start().starts_with("::") || line.contains("##["));
+    let command = shown.lines().find(|line| {
+        let marks = ["##[", "##vso[", "##teamcity["];
+        line.trim_start().starts_with("::") || marks.iter().any(|mark| line.contains(mark))
+    });
     assert_eq!(command, None, "{name}");
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use animal_store_rules::verdict::Status;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 use crate::command_line::{command, text};
-use crate::proxy::{Running, echo, empty_store, failed, raw_server, sent, statuses};
+use crate::proxy::{Running, connected, echo, empty_store, failed, raw_server, read_until, sent, statuses};
 
 const LIST: &str = "GET /v1/pets?END HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
 
@@ -20,6 +21,95 @@ async fn a_length_beside_chunks_does_not_cut_the_response() {
     assert!(answer.contains("0123456789abcdefghijklmnopqrstuvwxyz"), "{answer}");
     assert!(!answer.contains("content-length") && answer.contains("transfer-encoding: chunked"), "{answer}");
     received.await.expect("no panic");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_that_a_client_might_misread_gets_502_and_is_no_finding() {
+    for (method, response) in [
+        ("HEAD", &b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n"[..]),
+        ("GET", b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: pets\r\n\r\n"),
+    ] {
+        let (base_url, _received) = raw_server(response).await;
+        let running = Running::start(&base_url, |_| {}).await;
+        let answer = sent(&running, &LIST.replacen("GET", method, 1)).await;
+        assert!(answer.starts_with("HTTP/1.1 502 "), "{method}: {answer}");
+        assert_eq!(failed(&running.report().await), [""; 0]);
+    }
+}
+
+/// A server that reads the head of one request, sends some bytes, and reads the rest before it sends the other bytes.
+async fn server_in_two_steps(
+    first: &'static str,
+    then: &'static str,
+    last: &'static str,
+) -> (String, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    let serving = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let head = read_until(&mut stream, "\r\n\r\n").await;
+        stream.write_all(first.as_bytes()).await.expect("the proxy");
+        let rest = if last.is_empty() { String::new() } else { read_until(&mut stream, last).await };
+        stream.write_all(then.as_bytes()).await.expect("the proxy");
+        head + &rest
+    });
+    (base_url, serving)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interim_responses_come_from_the_server() {
+    let done = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+    let (base_url, served) = server_in_two_steps("HTTP/1.1 100 Continue\r\n\r\n", done, "BODY").await;
+    let running = Running::start(&base_url, |_| {}).await;
+    let mut stream = connected(&running).await;
+    let head =
+        "POST /v1/pets HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.expect("the proxy");
+    assert_eq!(read_until(&mut stream, "\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(b"BODY").await.expect("the proxy");
+    assert!(read_until(&mut stream, "{}").await.starts_with("HTTP/1.1 201 "));
+    assert!(served.await.expect("no panic").ends_with("BODY"));
+
+    let refused = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+    let (base_url, _served) = server_in_two_steps(refused, "", "").await;
+    let running = Running::start(&base_url, |_| {}).await;
+    let mut stream = connected(&running).await;
+    stream.write_all(head.as_bytes()).await.expect("the proxy");
+    assert!(read_until(&mut stream, "{}").await.starts_with("HTTP/1.1 413 "), "without 100");
+
+    let hints = "HTTP/1.1 103 Early Hints\r\nlink: </pets>; rel=preload\r\n\r\n";
+    let (base_url, _served) = server_in_two_steps(hints, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", "").await;
+    let running = Running::start(&base_url, |_| {}).await;
+    let answer = sent(&running, LIST).await;
+    assert!(answer.starts_with(hints) && answer.contains("\r\n\r\nHTTP/1.1 200 OK\r\n"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trailers_half_closed_connections_and_a_missing_host_pass() {
+    let chunked =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x-sum\r\n\r\n2\r\n[]\r\n0\r\nx-sum: 7\r\n\r\n";
+    let (base_url, received) = raw_server(chunked).await;
+    let running = Running::start(&base_url, |_| {}).await;
+    let mut stream = connected(&running).await;
+    let asked = "GET /v1/pets?END HTTP/1.1\r\nTE: trailers\r\nConnection: TE, close\r\n\r\n";
+    stream.write_all(asked.as_bytes()).await.expect("the proxy");
+    stream.shutdown().await.expect("the proxy");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("the proxy");
+    assert!(answer.to_ascii_lowercase().contains("\r\n0\r\nx-sum: 7\r\n\r\n"), "{answer}");
+    let received = received.await.expect("no panic").to_ascii_lowercase();
+    assert!(received.contains("te: trailers") && !received.contains("host:"), "{received}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_belongs_percent_encoded_passes_as_it_is() {
+    let (base_url, received) = raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]").await;
+    let running = Running::start(&base_url, |_| {}).await;
+    let line = "GET /v1/pets?name=\"<Rex>\"&x=%22END HTTP/1.1\r\n";
+    let answer = sent(&running, &format!("{line}Host: h\r\nConnection: close\r\n\r\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let received = received.await.expect("no panic");
+    assert!(received.starts_with(line), "{received}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,14 +3,14 @@
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::{self, Detail};
-use animal_store_conformance::{Forecast, Judge, Options};
+use animal_store_conformance::{ApiKey, Forecast, Judge, Options};
 use animal_store_lab::Variation;
+use animal_store_lab::faults::faults;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
-use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::transcript::Transcript;
 use animal_store_rules::verdict::{Status, Verdict};
 
@@ -50,7 +50,7 @@ async fn the_reference_conforms_on_a_free_key_within_its_budget() {
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
     assert!(report.requests_with_key <= 150, "{} requests with the key", report.requests_with_key);
     let without = report.requests - report.requests_with_key;
-    assert!(without <= 87, "{without} requests without the key");
+    assert!(without <= 95, "{without} requests without the key");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,11 +132,11 @@ async fn the_transcript_of_the_tour_is_the_reviewed_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_runs_with_one_seed_send_the_same_requests_in_the_same_order() {
-    // The key and the ids are the server's, and the time in the names is the run's own.
+    // The key and the ids, in whatever base they are written, are the server's; the time in the names is the run's own.
     let shape = |trace: Trace| -> Vec<String> {
         let text = |exchange: &Exchange| {
             let body = exchange.request.body.as_ref().map_or("".into(), |body| String::from_utf8_lossy(&body.bytes));
-            let path: String = exchange.request.path.chars().filter(|c| !c.is_ascii_digit()).collect();
+            let path: String = exchange.request.path.chars().filter(|c| !c.is_ascii_hexdigit()).collect();
             let query = exchange.request.query.clone().unwrap_or_default();
             format!("{} {path} {query} {body}", exchange.request.method).replace(trace.context.keys[0].reveal(), "KEY")
         };
@@ -148,6 +148,25 @@ async fn two_runs_with_one_seed_send_the_same_requests_in_the_same_order() {
     let differs = first.iter().zip(&again).find(|(first, again)| first != again);
     assert!(differs.is_none() && first.len() == again.len(), "{differs:?}");
     assert!(first != other, "another seed sends the same");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_that_shows_only_with_a_header_field_of_some_clients_names_it() {
+    for (fault, id, field) in [
+        ("headers.limit.lost-with-gzip", "headers.limit", "accept-encoding"),
+        ("pet.status-values.translated", "pet.status-values", "accept-language: de-DE, de;q=0.8, *;q=0.1"),
+        ("list.success.one-media-type", "list.success", "accept"),
+    ] {
+        let fault = faults().into_iter().find(|known| known.name == fault).expect("a fault");
+        let host = Host::start(Plan::Pro, fault.variation()).await;
+        let mut options = options(&host.base_url, Profile::Functional);
+        options.api_key = ApiKey::new(&host.key).expect("a usable key");
+        options.seed = 1;
+        let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a report");
+        let broken = report.requirements.iter().find(|requirement| requirement.id == id).expect("a requirement");
+        let finding = broken.findings();
+        assert!(finding.contains("; only with ") && finding.contains(field), "{finding}");
+    }
 }
 
 #[tokio::test]

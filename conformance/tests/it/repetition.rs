@@ -38,8 +38,9 @@ async fn a_rerun_judges_what_was_broken_and_what_is_known_to_fail_is_written_dow
     assert_eq!((judged["seed"].as_u64(), selected.contains(&"auth.exact-key")), (Some(7), true), "{selected:?}");
     assert!(!selected.contains(&"list.success"), "{selected:?}");
 
-    // Target and options are those of the report.
-    let again = conform(&["--rerun", &report, "--api-key", KEY, "--format", "json"]).await;
+    // Address and selection are those of the report.
+    let socket = broken.own_socket().expect("a socket").display().to_string();
+    let again = conform(&["--rerun", &report, "--api-key", KEY, "--unix-socket", &socket, "--format", "json"]).await;
     let judged: serde_json::Value = serde_json::from_slice(&again.stdout).expect("JSON");
     let since = &judged["since"];
     assert_eq!((again.status.code(), &judged["profile"]), (Some(1), &"functional".into()), "{}", text(&again.stderr));
@@ -110,15 +111,15 @@ async fn with_fail_fast_the_tour_is_sent_and_judged_before_the_run_waits_for_a_w
 async fn a_rerun_repeats_every_probe_that_showed_a_failure() {
     let mut faults = faults().into_iter();
     let fault = faults.find(|fault| fault.name == "create.extended-json.control-characters").expect("a fault");
-    let host = Host::start_with(Plan::Pro, fault.variation, Clock::system()).await;
+    let host = Host::start_with(Plan::Business, fault.variation(), Clock::system()).await;
     let socket = sockets::of(&host.base_url).expect("a socket").display().to_string();
     let report = file("rerun-bodies.json").display().to_string();
     let target = ["--base-url", &host.base_url, "--unix-socket", &socket, "--api-key", &host.key];
     let to_report = format!("json={report}");
-    let functional = ["--plan", "pro", "--profile", "functional", "--strict", "--report", &to_report];
+    let functional = ["--plan", "business", "--profile", "functional", "--strict", "--report", &to_report];
     let first = conform(&[&target[..], &functional].concat()).await;
     assert_eq!(first.status.code(), Some(1), "{}", text(&first.stderr));
     let again = conform(&["--rerun", &report, "--unix-socket", &socket, "--api-key", &host.key]).await;
     let out = text(&again.stdout);
-    assert!(out.contains("fixed: 0, still broken: 2, new: 0"), "it shows in the probe of further bodies alone: {out}");
+    assert!(out.contains("fixed: 0, still broken: 2, new: 0"), "it shows in the probe of near misses alone: {out}");
 }

@@ -49,15 +49,22 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// The saboteurs that break something between two keys.
-const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.enforced.spares-the-first-key"];
+const NEED_TWO_KEYS: [&str; 3] = [
+    "quota.not-early.one-count-for-all",
+    "quota.not-early.one-count-for-a-plan",
+    "quota.enforced.spares-the-first-key",
+];
 
-/// The saboteurs that break one operation over the limit which a run tries with one seed in three, and such a seed. A run may be refused
-/// twice only, and each of these servers counts the operation, so that nothing else shows it.
-const WITH_A_SEED: [(&str, u64); 4] = [
+/// The saboteurs that only some seeds show, and such a seed. A run may be refused twice only in a row, so the seed chooses one operation of
+/// three for the request over the limit, the window that is exhausted first, the request before it, the pause between two refusals, and
+/// the connection.
+const WITH_A_SEED: [(&str, u64); 6] = [
     ("quota.enforced.spares-malformed", 6),
     ("quota.enforced.spares-fetches", 7),
     ("quota.enforced.spares-known-animals", 7),
     ("quota.enforced.spares-orders", 8),
+    ("quota.not-exceeded.spares-the-first-window", 5),
+    ("quota.every-operation.races-at-the-begin", 8),
 ];
 
 /// Whether a fault breaks a requirement about limits, which a quota key must not hide.
@@ -81,7 +88,7 @@ fn caught_by(fault: &Fault, report: &Report) -> Result<Vec<String>, String> {
 
 /// The report and the recording of one full run against a saboteur, without generated requests.
 async fn run(fault: &Fault, has_two_keys: bool) -> Result<(Report, String), String> {
-    let host = Host::start(fault.plan, fault.variation.clone()).await;
+    let host = Host::start(fault.plan, fault.variation()).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));
@@ -125,7 +132,7 @@ async fn row(saboteur: &Saboteur) -> Outcome {
     if saboteur.is_judged_again {
         same_verdicts(&report, &trace)?;
     }
-    Ok(format!("{} · {}\n    {}\n", fault.name, fault.like, caught_by(fault, &report)?.join(" ")))
+    Ok(format!("{} · {}\n    {}\n", fault.name, fault.does, caught_by(fault, &report)?.join(" ")))
 }
 
 fn every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one() {
@@ -134,7 +141,7 @@ fn every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one() {
     for fault in &faults {
         assert!(names.insert(fault.name.as_str()), "two saboteurs are called {}", fault.name);
         assert!(!fault.targets.is_empty(), "{} names no requirement", fault.name);
-        for target in fault.targets {
+        for target in &fault.targets {
             assert!(catalogue().get(target).is_some(), "{} names {target}, which is no requirement", fault.name);
             *targets.entry(target).or_default() += 1;
         }

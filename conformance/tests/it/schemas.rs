@@ -23,7 +23,7 @@ fn validator(schema: &str) -> jsonschema::Validator {
 async fn reports_are_what_the_schema_of_reports_describes() {
     let schema = validator(include_str!("../../../fixtures/report.schema.json"));
     let fault = faults().into_iter().next().expect("a fault");
-    for variation in [Variation::default(), fault.variation] {
+    for variation in [Variation::default(), fault.variation()] {
         let host = Host::start(Plan::Pro, variation).await;
         let mut options = Options::new(&host.base_url, &host.key).expect("usable options");
         options.quota_key = ApiKey::new(&host.quota_key).ok();

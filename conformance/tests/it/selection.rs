@@ -1,12 +1,16 @@
 //! `--only`: a run sends what the selected requirements need, and no more.
 
-use animal_store_conformance::Forecast;
+use animal_store_conformance::{Forecast, Judge};
+use animal_store_lab::{Setting, Variation};
+use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
+use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::{Status, Verdict};
 
 use crate::candidate::{Candidate, Nature, PER_DAY};
 use crate::faults::Fault;
+use crate::host::Host;
 use crate::{broken, options};
 
 /// What a run that selects these requirements reports.
@@ -27,6 +31,39 @@ async fn one_requirement_costs_at_most_eight_requests() {
         assert!(report.requests <= 8, "{} requests", report.requests);
         let is_read = |sent: &animal_store_conformance::report::RecordedExchange| sent.method == "GET";
         assert!(report.exchanges.iter().all(is_read), "nothing is created");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forecast_is_close_to_what_a_run_costs() {
+    use {Plan::Free, Plan::Pro, Profile::Full, Profile::Functional, Profile::ReadOnly};
+    for (plan, profile, skip) in [
+        (Free, Full, ""),
+        (Free, Full, "auth"),
+        (Free, Full, "quota"),
+        (Free, ReadOnly, ""),
+        (Pro, Full, ""),
+        (Pro, Functional, ""),
+        (Pro, Functional, "create"),
+        (Pro, ReadOnly, ""),
+    ] {
+        let setting = Setting { stock: 30, ..Setting::default() };
+        let host = Host::start(plan, Variation { setting, ..Variation::default() }).await;
+        let mut options = options(&host.base_url, profile);
+        options.api_key = ApiKey::new(&host.key).expect("a usable key");
+        options.plan = plan.name().parse().ok();
+        options.scope.skip.extend((!skip.is_empty()).then(|| skip.to_owned()));
+        let forecast = Forecast::of(&options);
+        let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict");
+        let keyless = report.requests - report.requests_with_key;
+        for (what, expected, sent) in [
+            ("with the key", forecast.keyed, report.requests_with_key),
+            ("without it", forecast.keyless, keyless),
+            ("animals", forecast.animals, report.created),
+        ] {
+            let is_close = expected.abs_diff(sent) <= 15 + expected / 4;
+            assert!(is_close, "{plan} {profile} --skip {skip}: {sent} {what}, and {expected} were foreseen");
+        }
     }
 }
 

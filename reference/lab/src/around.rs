@@ -1,21 +1,17 @@
 //! The tower layer by which the laboratory stands around a server.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use animal_store_reference::app::App;
-use animal_store_reference::app::AppOptions;
-use animal_store_reference::clock::http_date;
-use animal_store_reference::error::ApiError;
-use animal_store_reference::extension::{Extended, Extension, ExtensionError, Started};
+use animal_store_reference::app::{App, AppOptions};
+use animal_store_reference::extension::{Answers, Extended, Extension, ExtensionError, Started};
+use animal_store_reference::respond::{ApiError, http_date};
 use animal_store_reference::{middleware, respond};
 use axum::Router;
 use axum::extract::Request as HttpRequest;
 use axum::response::{IntoResponse, Response as HttpResponse};
 use http::{HeaderMap, HeaderValue, header};
 use tower::service_fn;
-use tower::util::BoxCloneSyncService;
 
 use crate::mock::Mock;
 use crate::running::passed_on;
@@ -41,13 +37,13 @@ impl LabLayer {
     }
 }
 
-impl tower::Layer<Router> for LabLayer {
-    type Service = BoxCloneSyncService<HttpRequest, HttpResponse, Infallible>;
-
-    fn layer(&self, entrance: Router) -> Self::Service {
+impl LabLayer {
+    /// Makes the service of one connection around the reference.
+    #[must_use]
+    pub fn around(&self, entrance: Router) -> Answers {
         let connection = ConnectionNumber(self.connections.fetch_add(1, Ordering::Relaxed) + 1);
         let parts = Arc::clone(&self.parts);
-        BoxCloneSyncService::new(service_fn(move |mut request: HttpRequest| {
+        Answers::new(service_fn(move |mut request: HttpRequest| {
             let (parts, entrance) = (Arc::clone(&parts), entrance.clone());
             request.extensions_mut().insert(connection);
             async move { Ok(parts.answer(&entrance, request).await) }
@@ -88,7 +84,7 @@ impl Parts {
 impl Parts {
     /// Refuses a request whose body did not arrive, as the reference does.
     fn refuse(&self, error: ApiError, headers: &HeaderMap) -> HttpResponse {
-        let now = self.app.clock.now();
+        let now = self.app.options.clock.now();
         let (quota, refusal) = middleware::admit(&self.app, headers, now);
         let mut response = refusal.unwrap_or(error).into_response();
         let headers = response.headers_mut();
@@ -103,16 +99,14 @@ impl Parts {
 /// A variation of a server inside another program. Its clock is the one of the server's options, also if the setting has a start
 /// time, and it knows the server's first key from the start.
 impl Extension for Variation {
-    type Layer = LabLayer;
-
     fn set_up(&mut self, options: &mut AppOptions) {
         self.setting.set_up(options);
     }
 
-    async fn start(self, server: Started) -> Result<Extended<LabLayer>, ExtensionError> {
+    async fn start(self, server: Started) -> Result<Extended, ExtensionError> {
         let lab = Lab::start(Arc::clone(&server.app), self).await?;
-        lab.introduce(server.keys.first());
+        lab.introduce(server.keys.first().map(|(_, key)| key));
         let layer = LabLayer::new(server.app, Some(Arc::new(lab)), Mock::default());
-        Ok(Extended { layer, notice: String::new() })
+        Ok(Extended { around: Box::new(move |entrance| layer.around(entrance)), notice: String::new() })
     }
 }

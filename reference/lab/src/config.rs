@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use animal_store_reference::Plan;
-use animal_store_reference::config::{self, count, seconds};
+use animal_store_reference::app::{count, seconds};
+use animal_store_reference::{Plan, config};
 use clap::{Args, ValueEnum};
 
 use crate::mock::options::MockArgs;
@@ -24,32 +24,7 @@ pub struct ServeArgs {
 
     /// Which variation of the server to run.
     #[command(flatten)]
-    pub lab: LabArgs,
-}
-
-/// The options that choose another server than the plain reference.
-#[derive(Clone, Debug, Default, Args)]
-pub struct LabArgs {
-    /// Make every lawful choice that is not made by name by this seed
-    #[arg(long, value_name = "SEED", help_heading = "Laboratory")]
-    pub lawful: Option<u64>,
-
-    /// Make one lawful choice, as `animal-lab choices` lists them; repeatable
-    #[arg(long, value_name = "NAME", help_heading = "Laboratory")]
-    pub choose: Vec<String>,
-
-    /// Break one thing, as `animal-lab faults` lists them; repeatable. With a rate, such as `@0.1` or `@10%`, it shows in this share of
-    /// the requests, which depend on the seed of --lawful (0 without it)
-    #[arg(long, value_name = "NAME[@RATE]", help_heading = "Laboratory")]
-    pub fault: Vec<String>,
-}
-
-impl LabArgs {
-    /// The requested choices and faults.
-    #[must_use]
-    pub fn wish(&self) -> Wish {
-        Wish { lawful: self.lawful, choose: self.choose.clone(), fault: self.fault.clone() }
-    }
+    pub lab: Wish,
 }
 
 /// Options of `animal-lab choices` and `animal-lab faults`.

@@ -12,7 +12,8 @@ type After = dyn Fn(&Request, &mut Response, &ServerState) + Send + Sync;
 
 /// Changes a request before the reference sees it, and the response afterwards.
 ///
-/// A layer has no state of its own, since several servers can share it: its memory is in the [`ServerState`].
+/// A layer has no state of its own, since several servers can share it: its memory is in the [`ServerState`], by
+/// [`ServerState::own`].
 #[derive(Clone, Default)]
 pub struct Layer {
     pub(super) before: Option<Arc<Before>>,
@@ -22,6 +23,8 @@ pub struct Layer {
     pub(super) outermost: bool,
     /// The requests that the layer sees, if not all.
     pub(super) draw: Option<Draw>,
+    /// The number of the part of the server, such as a fault, whose layers share a memory.
+    pub(super) owner: usize,
 }
 
 impl fmt::Debug for Layer {
@@ -32,7 +35,7 @@ impl fmt::Debug for Layer {
             .field("after", &self.after.is_some())
             .field("outermost", &self.outermost)
             .field("draw", &self.draw)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -9,6 +9,7 @@
 //! against all of them.
 
 mod around;
+mod build;
 mod challenge;
 pub mod choices;
 pub mod cli;
@@ -24,19 +25,19 @@ mod pattern;
 mod rate;
 mod request;
 mod response;
-mod restart;
 mod running;
 mod serve;
 mod state;
 pub mod vector;
+mod view;
 
 pub use around::LabLayer;
 pub use layer::Layer;
 pub use rate::Rate;
 pub use request::{ConnectionNumber, Request};
 pub use response::{Delivery, Response};
-pub use restart::Lab;
-pub use state::{Memory, ServerState};
+pub use running::Lab;
+pub use state::ServerState;
 
 use animal_store_reference::app::AppOptions;
 use animal_store_reference::rate_limit::BanPolicy;
@@ -62,6 +63,16 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Adds the settings of another part of the server, which override those before.
+    fn add(&mut self, other: &Setting) {
+        self.base_path = other.base_path.or(self.base_path);
+        self.start_at = other.start_at.or(self.start_at);
+        self.stock = other.stock.max(self.stock);
+        self.ban = other.ban.or(self.ban);
+        self.counts_in_layer |= other.counts_in_layer;
+        self.window = other.window.or(self.window);
+    }
+
     /// Applies the setting to the options of the reference, except for its clock.
     pub(crate) fn set_up(&self, options: &mut AppOptions) {
         if let Some(base_path) = self.base_path {

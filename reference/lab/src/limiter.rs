@@ -28,20 +28,71 @@ pub enum Anchor {
     /// There are no windows, as with [`Anchor::Log`], but Reset is the time when no request counts any more.
     Draining(i64),
     /// A window begins with each minute of the clock, and the requests of the last window count by the part of it that is less than
-    /// a minute ago.
+    /// a minute ago. Reset is the end of the window.
     Sliding,
+    /// The requests count as with [`Anchor::Sliding`]. Reset is the time at which the count falls by the next request.
+    SlidingNext,
+}
+
+impl Anchor {
+    /// Returns true if the last window weighs in the present one.
+    fn is_sliding(self) -> bool {
+        matches!(self, Anchor::Sliding | Anchor::SlidingNext)
+    }
+
+    /// Returns true if each request counts for a number of seconds.
+    fn is_log(self) -> bool {
+        matches!(self, Anchor::Log(_) | Anchor::Draining(_))
+    }
+}
+
+/// The time at which the headers of a response are written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Written {
+    /// After the request was counted.
+    #[default]
+    After,
+    /// Before the request is counted.
+    Before,
+    /// When the response goes out.
+    OnAnswer,
+}
+
+/// The failed requests that are treated in another way than successes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Failed {
+    /// Every failed request.
+    #[default]
+    Any,
+    /// Requests for an animal that does not exist (404, 410).
+    Missing,
+    /// Any other failed request.
+    Malformed,
 }
 
 /// The counting of failed requests.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Failures {
-    /// A failed request counts like any other.
+    /// Failed requests count like any other.
     #[default]
     Count,
-    /// A failed request does not count.
-    AreFree,
-    /// A failed request counts in its own response, and not afterwards.
-    AreRefunded,
+    /// These requests do not count.
+    Free(Failed),
+    /// These requests count in their own response, and not afterwards.
+    GivenBack(Failed),
+}
+
+impl Failures {
+    /// Returns true if a response with this status belongs to a request that does not count for good.
+    fn spare(self, status: u16) -> bool {
+        let is_missing = matches!(status, 404 | 410);
+        match self {
+            Failures::Count => false,
+            Failures::Free(which) | Failures::GivenBack(which) => {
+                status >= 400 && (which == Failed::Any || is_missing == (which == Failed::Missing))
+            }
+        }
+    }
 }
 
 /// A defect of a limiter.
@@ -83,6 +134,18 @@ pub enum Flaw {
     Doubles(fn(&Request) -> bool),
     /// The headers report the day's limit with the end of the minute.
     DayEndsWithMinute,
+    /// Each spelling of the credential has a count of its own.
+    PerSpelling,
+    /// All keys of one plan share a count.
+    PerPlan,
+    /// Nothing is refused in the first window of a key.
+    SparesTheFirstWindow,
+    /// One request over the limit is admitted in each period of this many seconds.
+    AdmitsEvery(i64),
+    /// A failed request that leaves nothing remaining sets the count back.
+    ForgivesTheLast,
+    /// Of concurrent requests within two seconds of the first one of a window, one is counted.
+    RacesAtTheBegin,
 }
 
 /// The way in which a limiter counts, refuses and reports: by default, as the reference does.
@@ -94,10 +157,12 @@ pub struct Policy {
     pub slot: Option<i64>,
     /// Whether the headers report the day.
     pub reports_day: bool,
-    /// Whether Remaining is read before the request is counted.
-    pub counts_late: bool,
+    /// The time at which the headers are written.
+    pub written: Written,
     /// The counting of failed requests.
     pub failures: Failures,
+    /// Whether refused requests count.
+    pub counts_refusals: bool,
     /// The number of seconds that `Retry-After` adds to the end of the window.
     pub extra_wait: i64,
     /// Whether `Retry-After` is a date.
@@ -120,8 +185,10 @@ pub struct Policy {
 
 #[derive(Default)]
 struct Count {
-    /// The end of the present window.
+    /// The reported end of the present window.
     ends: i64,
+    /// The end of the present minute of the clock, for limiters in which the last one still weighs.
+    window_ends: i64,
     /// The time when the count was last set back, in Unix seconds.
     since: i64,
     used: u64,
@@ -135,9 +202,29 @@ struct Count {
     /// The time of the next request of another client, in Unix milliseconds.
     next: Option<i64>,
     seen: u64,
+    /// The number of windows that have begun.
+    windows: u64,
+    /// The time of the last request that was admitted over the limit.
+    extra_at: i64,
     refused: u64,
     refused_at: i64,
     banned_until: i64,
+}
+
+impl Count {
+    fn give_back(&mut self) {
+        self.used = self.used.saturating_sub(1);
+        self.minutes[1] = self.minutes[1].saturating_sub(1);
+        self.log.pop_back();
+        self.used_today = self.used_today.saturating_sub(1);
+    }
+
+    /// The count of this window and of the part of the last one that is less than a window ago, at a time that is not before now.
+    fn weighed(&self, time: i64, window: i64) -> u64 {
+        let [last, present] = if time < self.window_ends { self.minutes } else { [self.minutes[1], 0] };
+        let left = window - time.rem_euclid(window);
+        present + last * left.unsigned_abs() / window.unsigned_abs()
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -168,7 +255,7 @@ struct Ledger {
 /// The layer that applies a policy.
 #[must_use]
 pub fn limiter(policy: Policy) -> Layer {
-    let takes = if matches!(policy.flaw, Some(Flaw::Races)) { RACE } else { Duration::ZERO };
+    let takes = if matches!(policy.flaw, Some(Flaw::Races | Flaw::RacesAtTheBegin)) { RACE } else { Duration::ZERO };
     Layer::default()
         .taking(takes)
         .before(move |request, server| server.own(|ledger| policy.decide(ledger, request, server)))
@@ -181,7 +268,7 @@ impl Policy {
         let is_known = key.is_some();
         if let Some(key) = key {
             ledger.first.get_or_insert(key.id);
-            ledger.caller = Some((key.id, key.limits()));
+            ledger.caller = Some((key.id, key.limits));
         } else if !self.by_address {
             return None;
         }
@@ -190,9 +277,15 @@ impl Policy {
         let part = match self.flaw {
             Some(Flaw::PerOperation) => u64::from(request.is_list()) + 2 * u64::from(request.is_create()),
             Some(Flaw::PerProcess(processes)) => request.number % processes,
+            Some(Flaw::PerSpelling) => u64::from(request.token().is_none()),
             _ => 0,
         };
-        let bucket = (if matches!(self.flaw, Some(Flaw::OneCount)) { 0 } else { caller }, part);
+        let owner = match self.flaw {
+            Some(Flaw::OneCount) => 0,
+            Some(Flaw::PerPlan) => -limits.per_minute.cast_signed(),
+            _ => caller,
+        };
+        let bucket = (owner, part);
         let now = server.now();
         let count = ledger.counts.entry(bucket).or_default();
         self.admit_others(count, limits, server);
@@ -206,15 +299,24 @@ impl Policy {
         }
         let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
         let is_spared = matches!(self.flaw, Some(Flaw::SparesTheFirstKey)) && ledger.first == Some(caller);
-        let is_over = self.refuses(count, limits, request, now) && !exempt && !is_spared;
-        // A request without a valid key always gets 401, and requests over the limit are not counted.
+        let is_let_through = match self.flaw {
+            Some(Flaw::SparesTheFirstWindow) => count.windows < 2,
+            Some(Flaw::AdmitsEvery(seconds)) => now - count.extra_at >= server.scaled(seconds),
+            _ => is_spared,
+        };
+        let is_full = self.refuses(count, limits, request, now);
+        if is_full && is_let_through {
+            count.extra_at = now;
+        }
+        let is_over = is_full && !exempt && !is_let_through;
+        // A request without a valid key always gets 401.
         let (refused, counted) = (is_over && is_known, !is_over && !exempt);
-        if counted {
+        if counted || refused && self.counts_refusals {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
             let doubled = u64::from(matches!(self.flaw, Some(Flaw::Doubles(which)) if which(request)));
             self.count(count, now, 1 + others + doubled);
             if let Anchor::Draining(seconds) = self.anchor {
-                count.ends = now + server.scaled(seconds);
+                count.ends = self.begin_of_slot(now) + server.scaled(seconds);
             }
         }
         if refused {
@@ -223,19 +325,27 @@ impl Policy {
                 count.banned_until = now + server.scaled(seconds);
             }
         }
-        let (limit, used) =
-            if self.shows_day() { (limits.per_day, count.used_today) } else { (limits.per_minute, count.used) };
-        let reported = u64::from(self.counts_late && counted);
-        let remaining = (limit + reported).saturating_sub(used).min(limit);
+        let remaining = self.remaining(count, limits, u64::from(self.written == Written::Before && counted));
         let day_ends = now - now.rem_euclid(DAY) + DAY;
         let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
         let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
-        let refusal = is_answered.then(|| self.refusal(count, now));
-        ledger.reported.insert(request.number, Reported { bucket, limits, refused, counted, used, remaining, reset });
-        if matches!(self.flaw, Some(Flaw::Races)) && !refused {
+        let refusal = is_answered.then(|| self.refusal(count, limits, server));
+        ledger
+            .reported
+            .insert(request.number, Reported { bucket, limits, refused, counted, used: count.used, remaining, reset });
+        if self.races(count, server) && !refused {
             count.used -= 1;
         }
         refusal
+    }
+
+    /// Returns true if the count is written back with the response.
+    fn races(&self, count: &Count, server: &ServerState) -> bool {
+        match self.flaw {
+            Some(Flaw::Races) => true,
+            Some(Flaw::RacesAtTheBegin) => server.now() - count.since < 2,
+            _ => false,
+        }
     }
 
     /// Returns true if Limit and Remaining describe the day.
@@ -243,11 +353,18 @@ impl Policy {
         self.reports_day || matches!(self.flaw, Some(Flaw::DayEndsWithMinute))
     }
 
+    /// The Remaining of a count in which this number of requests is not reported.
+    fn remaining(&self, count: &Count, limits: Limits, unreported: u64) -> u64 {
+        let (limit, used) =
+            if self.shows_day() { (limits.per_day, count.used_today) } else { (limits.per_minute, count.used) };
+        (limit + unreported).saturating_sub(used).min(limit)
+    }
+
     fn count(&self, count: &mut Count, now: i64, requests: u64) {
         count.used += requests;
         count.used_today += requests;
         count.minutes[1] += requests;
-        if matches!(self.anchor, Anchor::Log(_) | Anchor::Draining(_)) {
+        if self.anchor.is_log() {
             (0..requests).for_each(|_| count.log.push_back(self.begin_of_slot(now)));
         }
     }
@@ -279,14 +396,18 @@ impl Policy {
         if day != count.day {
             (count.day, count.used_today) = (day, 0);
         }
-        if let Anchor::Sliding = self.anchor {
+        if self.anchor.is_sliding() {
             let ends = now - now.rem_euclid(window) + window;
-            if ends > count.ends {
-                let last = if ends - count.ends == window { count.minutes[1] } else { 0 };
-                (count.minutes, count.ends, count.refused) = ([last, 0], ends, 0);
+            if ends > count.window_ends {
+                let last = if ends - count.window_ends == window { count.minutes[1] } else { 0 };
+                (count.minutes, count.window_ends, count.refused) = ([last, 0], ends, 0);
             }
-            let left = (count.ends - now).unsigned_abs();
-            count.used = count.minutes[1] + count.minutes[0] * left / window.unsigned_abs();
+            count.used = count.weighed(now, window);
+            count.ends = ends;
+            if self.anchor == Anchor::SlidingNext {
+                let is_fewer = |time: &i64| count.weighed(*time, window) < count.used;
+                count.ends = (now + 1..ends).find(is_fewer).unwrap_or(ends);
+            }
         } else if let Anchor::Log(seconds) | Anchor::Draining(seconds) = self.anchor {
             let kept = server.scaled(seconds);
             while count.log.front().is_some_and(|came| came + kept <= now) {
@@ -302,11 +423,12 @@ impl Policy {
             count.ends = last.copied().unwrap_or(self.begin_of_slot(now)) + kept;
         } else if now >= count.ends {
             count.ends = match self.anchor {
-                Anchor::Clock | Anchor::Sliding => now - now.rem_euclid(window) + window,
+                Anchor::Clock | Anchor::Sliding | Anchor::SlidingNext => now - now.rem_euclid(window) + window,
                 Anchor::Request | Anchor::Log(_) | Anchor::Draining(_) => now + window,
             };
             if !matches!(self.flaw, Some(Flaw::NeverResets | Flaw::RefusesLonger(_))) {
                 (count.used, count.refused, count.since) = (0, 0, now);
+                count.windows += 1;
             }
         }
         let forgets = match self.flaw {
@@ -330,13 +452,30 @@ impl Policy {
         count.used >= limit || now < count.banned_until
     }
 
-    fn refusal(&self, count: &Count, now: i64) -> Response {
+    /// The time at which a full count has room again, if no request comes.
+    fn has_room_at(&self, count: &Count, limit: u64, server: &ServerState) -> i64 {
+        let (now, window) = (server.now(), server.window());
+        let over = count.log.len().checked_sub(usize::try_from(limit).unwrap_or(usize::MAX));
+        match (self.anchor, over) {
+            (Anchor::Log(seconds) | Anchor::Draining(seconds), Some(over)) if over < count.log.len() => {
+                count.log[over] + server.scaled(seconds)
+            }
+            (Anchor::Sliding | Anchor::SlidingNext, _) => {
+                (now..now + 2 * window).find(|time| count.weighed(*time, window) < limit).unwrap_or(now + 2 * window)
+            }
+            _ => count.ends,
+        }
+    }
+
+    fn refusal(&self, count: &Count, limits: Limits, server: &ServerState) -> Response {
+        let now = server.now();
         let status = if let Some(Flaw::Status(status)) = self.flaw { status } else { 429 };
         let mut response = Response::new(status);
         if !self.empty {
             response.set_body("application/json", error_body(status).to_string());
         }
-        let until = count.ends.max(count.banned_until) + self.extra_wait;
+        let has_room_at = self.has_room_at(count, limits.per_minute, server);
+        let until = count.ends.max(has_room_at).max(count.banned_until) + self.extra_wait;
         if self.dates {
             response.set("retry-after", http_date(until));
         } else {
@@ -353,26 +492,33 @@ impl Policy {
             response.refuse(429);
             response.set("date", date);
             response.set("retry-after", server.window());
-        } else if self.failures != Failures::Count && reported.counted && response.status >= 400 {
-            let count = ledger.counts.entry(reported.bucket).or_default();
-            count.used = count.used.saturating_sub(1);
-            count.minutes[1] = count.minutes[1].saturating_sub(1);
-            count.log.pop_back();
-            count.used_today = count.used_today.saturating_sub(1);
-            reported.remaining += u64::from(!self.counts_late && self.failures == Failures::AreFree);
-        } else if matches!(self.flaw, Some(Flaw::Races)) && !reported.refused {
-            ledger.counts.entry(reported.bucket).or_default().used = reported.used;
         }
-        response.set(
-            "x-ratelimit-limit",
-            if self.shows_day() { reported.limits.per_day } else { reported.limits.per_minute },
-        );
-        response.set("x-ratelimit-remaining", reported.remaining);
-        response.set("x-ratelimit-reset", reported.reset);
+        let count = ledger.counts.entry(reported.bucket).or_default();
+        if self.races(count, server) && !reported.refused {
+            count.used = reported.used;
+        }
+        if matches!(self.flaw, Some(Flaw::ForgivesTheLast)) && response.status >= 400 && reported.remaining == 0 {
+            count.used = 0;
+        }
+        let is_spared = reported.counted && self.failures.spare(response.status);
+        let is_free = matches!(self.failures, Failures::Free(_));
+        if is_spared && is_free {
+            count.give_back();
+        }
+        match self.written {
+            Written::After => reported.remaining += u64::from(is_spared && is_free),
+            Written::Before => {}
+            Written::OnAnswer => reported.remaining = self.remaining(count, reported.limits, 0),
+        }
+        if is_spared && !is_free {
+            count.give_back();
+        }
+        let limit = if self.shows_day() { reported.limits.per_day } else { reported.limits.per_minute };
+        response.set_limits(limit, reported.remaining, reported.reset);
     }
 }
 
 /// A Unix time in the format of HTTP dates.
 fn http_date(unix: i64) -> String {
-    animal_store_reference::clock::http_date(u64::try_from(unix).unwrap_or(0)).to_str().unwrap_or_default().to_owned()
+    animal_store_reference::respond::http_date(u64::try_from(unix).unwrap_or(0)).to_str().unwrap_or_default().to_owned()
 }

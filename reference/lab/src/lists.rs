@@ -2,89 +2,88 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::choices::{Choice, Maker, choices};
 use crate::config::{ListArgs, ListFormat};
-use crate::faults::{Fault, faults};
+use crate::faults::{Fault, every};
 use crate::pattern::contains;
 use animal_store_reference::cli::{Failure, print};
 use animal_store_rules::printable::printable;
 
+/// A choice or a fault in a list.
+#[derive(Serialize)]
+struct Entry {
+    /// The mark and the space after it in front of the name, in a text.
+    #[serde(skip)]
+    mark: &'static str,
+    name: String,
+    requirement: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    axis: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    breaks: Vec<&'static str>,
+    does: &'static str,
+    /// A product or a standard, if the entry names one.
+    as_with: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_by: Option<Maker>,
+}
+
+fn of_choice(choice: &Choice) -> Entry {
+    Entry {
+        mark: match choice.maker {
+            Maker::Reference => "* ",
+            Maker::Others => "  ",
+            Maker::Circumstance | Maker::Intermediary => "- ",
+        },
+        name: choice.name(),
+        requirement: choice.requirement(),
+        axis: Some(choice.axis()),
+        breaks: Vec::new(),
+        does: choice.does,
+        as_with: Some(choice.like).filter(|like| !like.is_empty()),
+        made_by: Some(choice.maker),
+    }
+}
+
+fn of_fault(Fault { name, targets, does, like, .. }: Fault) -> Entry {
+    let (requirement, as_with) = (targets[0], Some(like).filter(|like| !like.is_empty()));
+    Entry { mark: "", name, requirement, axis: None, breaks: targets, does, as_with, made_by: None }
+}
+
 pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
-    let choices = filtered(choices(), args.filter.as_deref(), Choice::name)?;
-    let text = match args.format {
-        ListFormat::Text => choices_text(&choices),
-        ListFormat::Json => lines(choices.iter().map(choice_json).collect()),
-    };
-    print(&printable(&text))
+    let heading = "Lawful choices: `*` marks those of the plain reference; a seed leaves out those with `-`.\n";
+    list(args, heading, choices().iter().map(of_choice).collect())
 }
 
 pub(crate) fn list_faults(args: &ListArgs) -> Result<(), Failure> {
-    let faults = filtered(faults(), args.filter.as_deref(), |fault| fault.name.clone())?;
-    let text = match args.format {
-        ListFormat::Text => faults_text(&faults),
-        ListFormat::Json => lines(faults.iter().map(fault_json).collect()),
-    };
-    print(&printable(&text))
+    let heading = "Faults: each breaks the requirement that its name begins with.\n";
+    list(args, heading, every().into_iter().map(of_fault).collect())
 }
 
-/// The entries whose names contain a text.
-fn filtered<T>(mut entries: Vec<T>, filter: Option<&str>, name: fn(&T) -> String) -> Result<Vec<T>, Failure> {
-    if let Some(filter) = filter {
-        entries.retain(|entry| contains(filter, &name(entry)));
+/// Prints the entries whose names contain a text.
+fn list(args: &ListArgs, heading: &str, mut entries: Vec<Entry>) -> Result<(), Failure> {
+    if let Some(filter) = &args.filter {
+        entries.retain(|entry| contains(filter, &entry.name));
         if entries.is_empty() {
             return Err(Failure::Usage(format!("no name contains `{filter}`; without a filter, all are listed")));
         }
     }
-    Ok(entries)
+    let text = match args.format {
+        ListFormat::Text => heading.to_owned() + &entries.iter().map(text).collect::<String>(),
+        ListFormat::Json => serde_json::to_string_pretty(&entries).map_err(Failure::failed)? + "\n",
+    };
+    print(&printable(&text))
 }
 
-fn choices_text(choices: &[Choice]) -> String {
-    let mut out =
-        String::from("Lawful choices: `*` marks those of the plain reference; a seed leaves out those with `-`.\n");
-    for choice in choices {
-        let mark = match choice.maker {
-            Maker::Reference => '*',
-            Maker::Others => ' ',
-            Maker::Circumstance | Maker::Intermediary => '-',
-        };
-        let _ = write!(out, "\n{mark} {}\n    {}\n", choice.name(), choice.does);
-        if matches!(choice.maker, Maker::Others | Maker::Intermediary) {
-            let _ = writeln!(out, "    As with {}.", choice.like);
-        }
+fn text(Entry { mark, name, breaks, does, as_with, .. }: &Entry) -> String {
+    let mut out = format!("\n{mark}{name}\n    {does}\n");
+    if let Some(product) = as_with {
+        let _ = writeln!(out, "    As with {product}.");
+    }
+    if breaks.len() > 1 {
+        let _ = writeln!(out, "    It also breaks {}.", breaks[1..].join(", "));
     }
     out
-}
-
-fn faults_text(faults: &[Fault]) -> String {
-    let mut out = String::from("Faults: each breaks the requirement that its name begins with.\n");
-    for fault in faults {
-        let _ = write!(out, "\n{}\n    {}\n    As with {}.\n", fault.name, fault.does, fault.like);
-        if let [_, others @ ..] = fault.targets
-            && !others.is_empty()
-        {
-            let _ = writeln!(out, "    It also breaks {}.", others.join(", "));
-        }
-    }
-    out
-}
-
-fn choice_json(choice: &Choice) -> Value {
-    json!({
-        "name": choice.name(),
-        "requirement": choice.requirement(),
-        "axis": choice.axis(),
-        "does": choice.does,
-        "as_with": choice.like,
-        "made_by": choice.maker,
-    })
-}
-
-fn fault_json(fault: &Fault) -> Value {
-    json!({"name": fault.name, "requirement": fault.targets[0], "breaks": fault.targets, "does": fault.does, "as_with": fault.like})
-}
-
-fn lines(values: Vec<Value>) -> String {
-    format!("{:#}\n", Value::Array(values))
 }

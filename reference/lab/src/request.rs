@@ -28,6 +28,9 @@ pub struct Request {
     pub chunk_ends: Vec<usize>,
 }
 
+/// The number of decimal digits that any double holds.
+const DIGITS_OF_A_DOUBLE: usize = 15;
+
 impl Request {
     /// Returns true for `GET /pets`.
     #[must_use]
@@ -45,6 +48,36 @@ impl Request {
     #[must_use]
     pub fn is_get(&self) -> bool {
         self.method == Method::GET && self.path.starts_with("/pets/")
+    }
+
+    /// Returns true for a list with this value of a parameter.
+    #[must_use]
+    pub fn lists_with(&self, name: &str, value: &str) -> bool {
+        self.is_list() && self.parameter(name) == Some(value)
+    }
+
+    /// Returns true for a list that lacks a parameter.
+    #[must_use]
+    pub fn lists_without(&self, name: &str) -> bool {
+        self.is_list() && self.parameter(name).is_none()
+    }
+
+    /// Returns true for a list with a filter.
+    #[must_use]
+    pub fn lists_by_status(&self) -> bool {
+        self.is_list() && self.parameter("status").is_some()
+    }
+
+    /// Returns true for `GET /pets/{petId}` with an identifier that no animal can have.
+    #[must_use]
+    pub fn gets_malformed(&self) -> bool {
+        self.is_get() && self.id().is_none()
+    }
+
+    /// Returns true for `GET /pets/{petId}` with an identifier that is an int64.
+    #[must_use]
+    pub fn gets_id(&self) -> bool {
+        self.is_get() && self.id().is_some()
     }
 
     /// Returns true for `GET /store/orders`.
@@ -83,6 +116,12 @@ impl Request {
     #[must_use]
     pub fn authorization(&self) -> &str {
         self.header("authorization")
+    }
+
+    /// The bytes of `Authorization`; empty for none.
+    #[must_use]
+    pub fn authorization_bytes(&self) -> &[u8] {
+        self.headers.get("authorization").map_or(&[], HeaderValue::as_bytes)
     }
 
     /// The value of a header field; empty for none.
@@ -138,9 +177,21 @@ impl Request {
         self.headers.insert("content-type", HeaderValue::from_static("application/json"));
     }
 
-    /// Changes the members of the body of a creation, if it is an object.
+    /// Returns true if the body has a number with a point or an exponent that is longer than a double can tell apart.
+    fn has_long_fraction(&self) -> bool {
+        let is_of_number = |byte: &u8| byte.is_ascii_digit() || b".eE+-".contains(byte);
+        self.body.split(|byte| !is_of_number(byte)).any(|number| {
+            let digits = |text: &[u8]| text.iter().filter(|byte| byte.is_ascii_digit()).count();
+            let exponent = number.split(|byte| b"eE".contains(byte)).nth(1).unwrap_or_default();
+            let has_point = number.contains(&b'.') || !exponent.is_empty();
+            has_point && digits(number) > DIGITS_OF_A_DOUBLE || digits(exponent) > 2
+        })
+    }
+
+    /// Changes the members of the body of a creation, if it is an object whose numbers a double can hold.
     pub fn edit_object(&mut self, edit: impl FnOnce(&mut Map<String, Value>)) {
         if self.is_create()
+            && !self.has_long_fraction()
             && let Some(mut members) = self.object()
         {
             edit(&mut members);

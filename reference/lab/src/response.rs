@@ -103,6 +103,18 @@ impl Response {
         self.header(name).parse().unwrap_or_default()
     }
 
+    /// Sets the rate-limit header fields.
+    pub fn set_limits(&mut self, limit: impl ToString, remaining: impl ToString, reset: impl ToString) {
+        self.set("x-ratelimit-limit", limit);
+        self.set("x-ratelimit-remaining", remaining);
+        self.set("x-ratelimit-reset", reset);
+    }
+
+    /// Removes the rate-limit header fields.
+    pub fn remove_limits(&mut self) {
+        ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"].iter().for_each(|name| self.remove(name));
+    }
+
     /// Removes a header field.
     pub fn remove(&mut self, name: &str) {
         self.headers.remove(name);
@@ -112,6 +124,13 @@ impl Response {
     pub fn refuse(&mut self, status: u16) {
         self.status = status;
         self.set_body("application/json", error_body(status).to_string());
+    }
+
+    /// Turns the response into a 204.
+    pub fn empty(&mut self) {
+        self.status = 204;
+        self.body.clear();
+        self.remove("content-type");
     }
 
     /// Sets the status and a JSON body; the header fields stay.

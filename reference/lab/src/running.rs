@@ -1,8 +1,8 @@
 //! A variation at work: requests pass its layers, the reference, and the layers again.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
 use axum::body::Body;
@@ -14,25 +14,105 @@ use http::{HeaderValue, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tower::ServiceExt;
 
+use super::limiter::{Policy, limiter};
 use super::pass::Pass;
 use super::{Delivery, Request, Response, ServerState, Variation};
-use animal_store_reference::app::App;
-use animal_store_reference::error::ApiError;
+use animal_store_reference::app::{App, below};
+use animal_store_reference::extension::ExtensionError;
 use animal_store_reference::keys::ApiKey;
-use animal_store_reference::routes;
+use animal_store_reference::respond::ApiError;
 use animal_store_reference::store::StoreError;
 use animal_store_reference::wire::{NewPet, PetStatus};
 
 /// The longest body that layers see. The reference refuses bodies over its own bound, which is usually far below.
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
-/// A variation at work.
+/// A variation at work, which can begin anew while it is served.
+pub struct Lab {
+    app: Arc<App>,
+    running: RwLock<Arc<Running>>,
+}
+
+impl Lab {
+    /// Prepares a variation of the server of `app`: its stock is created, unless there are as many animals already.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtensionError`] when the animals cannot be read or created, or a key cannot be issued.
+    pub async fn start(app: Arc<App>, variation: Variation) -> Result<Lab, ExtensionError> {
+        let running = running(&app, variation, None).await?;
+        Ok(Lab { app, running: RwLock::new(Arc::new(running)) })
+    }
+
+    /// Replaces the variation; the server begins anew. The settings with which the reference was started stay.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtensionError`] as from [`Lab::start`]; the server then goes on as before.
+    pub async fn change(&self, variation: Variation) -> Result<(), ExtensionError> {
+        let last = self.running();
+        let next = running(&self.app, variation, last.pass.clone()).await?;
+        next.know_keys_of(&last);
+        *self.running.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        Ok(())
+    }
+
+    /// Returns true if no layer stands around the reference.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.running().variation.layers.is_empty()
+    }
+
+    /// Begins anew with the animals that are stored now. The layers forget everything except the known keys.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtensionError`] as from [`Lab::start`]; the server then goes on as before.
+    pub async fn restart(&self) -> Result<(), ExtensionError> {
+        self.change(self.running().variation.clone()).await
+    }
+
+    /// Makes keys known before they are used: some faults take something else for a key.
+    pub fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
+        self.running().introduce(keys);
+    }
+
+    /// Answers a request with the help of the reference. Requests outside the API go to the reference alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError`] when the body did not arrive.
+    pub async fn answer(&self, entrance: Router, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+        self.running().answer(entrance, request).await
+    }
+
+    pub(crate) fn running(&self) -> Arc<Running> {
+        Arc::clone(&self.running.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Prepares a variation, which takes over the pass of the one before, if there is one.
+async fn running(app: &Arc<App>, mut variation: Variation, pass: Option<Arc<Pass>>) -> Result<Running, ExtensionError> {
+    if variation.setting.window.is_some() && !variation.setting.counts_in_layer {
+        // The reference's own windows are minutes.
+        variation.setting.counts_in_layer = true;
+        variation.layers.push(limiter(Policy::default()));
+    }
+    let pass = match pass {
+        _ if !variation.setting.counts_in_layer => None,
+        Some(pass) => Some(pass),
+        None => Some(Arc::new(Pass::issue(app)?)),
+    };
+    Ok(Running::start(Arc::clone(app), variation, pass).await?)
+}
+
+/// A variation between two beginnings.
 pub(super) struct Running {
     app: Arc<App>,
     pub(super) variation: Variation,
     /// The key with which requests reach the reference where a layer counts them.
     pub(super) pass: Option<Arc<Pass>>,
-    pub(super) state: ServerState,
+    /// The states for the parts of the server, by the numbers of the parts. The first one is there always.
+    states: Vec<ServerState>,
     requests: AtomicU64,
 }
 
@@ -54,18 +134,26 @@ impl Running {
             let name = format!("Stock {number}");
             app.store.create(NewPet { name, category_id: 1, status: Some(PetStatus::Available) }).await?;
         }
-        let state = ServerState::new(Arc::clone(&app), &variation.setting)?;
-        Ok(Running { app, variation, pass, state, requests: AtomicU64::new(0) })
+        let mut states = vec![ServerState::new(Arc::clone(&app), &variation.setting)?];
+        for _ in 0..variation.layers.iter().map(|layer| layer.owner).max().unwrap_or(0) {
+            states.push(states[0].for_another_part());
+        }
+        Ok(Running { app, variation, pass, states, requests: AtomicU64::new(0) })
+    }
+
+    /// The state that all parts of the server see.
+    fn state(&self) -> &ServerState {
+        &self.states[0]
     }
 
     /// Makes keys known before they are used: some faults take something else for a key.
     pub(super) fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
-        keys.into_iter().for_each(|key| self.state.learn(key.reveal()));
+        keys.into_iter().for_each(|key| self.state().learn(key.reveal()));
     }
 
     /// Learns the keys that another running variation knows.
     pub(super) fn know_keys_of(&self, other: &Running) {
-        other.state.keys().iter().for_each(|key| self.state.learn(key));
+        other.state().keys().iter().for_each(|key| self.state().learn(key));
     }
 
     /// Answers a request with the help of the reference. Requests outside the API go to the reference alone.
@@ -78,14 +166,14 @@ impl Running {
             return Ok(passed_on(entrance, request).await);
         }
         let mut request = self.receive(request).await?;
-        self.state.learn_key(&request);
+        self.state().learn_key(&request);
         let (mut passed, mut early) = (Vec::new(), None);
         for layer in &self.variation.layers {
             if layer.draw.as_ref().is_some_and(|draw| !draw.has(request.number)) {
                 continue;
             }
             passed.push((layer, request.clone()));
-            early = layer.before.as_ref().and_then(|before| before(&mut request, &self.state));
+            early = layer.before.as_ref().and_then(|before| before(&mut request, &self.states[layer.owner]));
             if early.is_some() {
                 break;
             }
@@ -99,14 +187,14 @@ impl Running {
                 tokio::time::sleep(layer.takes).await;
             }
             if let Some(after) = &layer.after {
-                after(&request, &mut response, &self.state);
+                after(&request, &mut response, &self.states[layer.owner]);
             }
         }
         if response.delivery == Delivery::Never {
             std::future::pending::<()>().await;
         }
         if !response.delay.is_zero() {
-            self.state.clock().sleep(response.delay).await;
+            self.state().clock().sleep(response.delay).await;
         }
         Ok(response.into_response())
     }
@@ -114,7 +202,6 @@ impl Running {
     /// Reads a request. A body that is longer than [`MAX_BODY`] and the bound of the reference is refused.
     async fn receive(&self, request: HttpRequest) -> Result<Request, ApiError> {
         let (parts, body) = request.into_parts();
-        let limits = self.app.limits;
         let mut chunk_ends = Vec::new();
         let mut read = 0;
         let noted = body.map_frame(|frame| {
@@ -122,22 +209,25 @@ impl Running {
             chunk_ends.push(read);
             frame
         });
-        let read = Limited::new(noted, MAX_BODY.max(limits.max_body + 1)).collect();
-        let body = match tokio::time::timeout(limits.request_timeout, read).await {
+        let read = Limited::new(noted, MAX_BODY.max(animal_store_reference::MAX_BODY + 1)).collect();
+        let body = match tokio::time::timeout(self.app.options.request_timeout, read).await {
             Err(_elapsed) => return Err(ApiError::request_timeout()),
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return Err(ApiError::payload_too_large(limits.max_body));
+                return Err(ApiError::payload_too_large());
             }
             Ok(Err(_broken)) => {
-                return Err(ApiError::invalid_body("the body ended early or is not framed as HTTP asks".to_owned()));
+                return Err(ApiError::bad_request(
+                    "invalid_body",
+                    "the body ended early or is not framed as HTTP asks".to_owned(),
+                ));
             }
         };
         Ok(Request {
             number: self.requests.fetch_add(1, Ordering::Relaxed) + 1,
             connection: parts.extensions.get().copied().unwrap_or_default(),
             method: parts.method,
-            path: routes::below(&self.app.base_path, parts.uri.path()).unwrap_or_default().to_owned(),
+            path: below(&self.app.options.base_path, parts.uri.path()).unwrap_or_default().to_owned(),
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers,
             body: body.to_vec(),
@@ -148,13 +238,13 @@ impl Running {
     /// Returns the response of the reference.
     async fn of_reference(&self, entrance: Router, request: &Request) -> Response {
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
-        let uri = format!("{}{}{query}", self.app.base_path, request.path);
+        let uri = format!("{}{}{query}", self.app.options.base_path, request.path);
         let inner = HttpRequest::builder().method(request.method.clone()).uri(uri);
         // An impossible target, which layers may have made, is not found.
         let Ok(mut inner) = inner.body(Body::from(request.body.clone())) else { return Response::error(404) };
         *inner.headers_mut() = request.headers.clone();
         if let Some(pass) = &self.pass
-            && self.state.key_of(request).is_some()
+            && self.state().key_of(request).is_some()
             && let Ok(credential) = HeaderValue::from_str(&format!("Bearer {}", pass.key.reveal()))
         {
             inner.headers_mut().insert(header::AUTHORIZATION, credential);
@@ -172,7 +262,7 @@ impl Running {
             && response.status == 201
             && let Some(id) = response.json().and_then(|pet| pet["id"].as_i64())
         {
-            self.state.note_created(id);
+            self.state().note_created(id);
         }
         response
     }
@@ -193,16 +283,15 @@ mod tests {
     use tokio::task::JoinSet;
 
     use super::*;
-    use crate::choices::{ANONYMOUS, Build, LIMITS};
+    use crate::choices::{about_anonymous, about_limits, variation};
     use crate::mock::clock::TestClock;
     use crate::{ConnectionNumber, Lab, Layer};
     use animal_store_reference::Plan;
-    use animal_store_reference::app::{AppOptions, RequestLimits};
+    use animal_store_reference::app::AppOptions;
     use animal_store_reference::clock::Clock;
     use animal_store_reference::keys;
-    use animal_store_reference::rate_limit::BanPolicy;
-    use animal_store_reference::router::router;
-    use animal_store_reference::store::{KeyStore, Location, Store};
+    use animal_store_reference::routes::router;
+    use animal_store_reference::store::Store;
 
     const NOON: u64 = 20_000 * 86_400 + 43_200;
 
@@ -215,16 +304,9 @@ mod tests {
 
     /// A laboratory on a clock that stands still, and its key.
     async fn lab(variation: Variation) -> (Arc<App>, Lab, ApiKey) {
-        let store = Store::open(&Location::Scratch).expect("a store");
-        let key_store = KeyStore::open_for(&store).expect("a second connection");
-        let (_, key) = keys::issue(&key_store, "test", Plan::Free, NOON).expect("a key");
-        let options = AppOptions {
-            base_path: "/v1".to_owned(),
-            clock: frozen_at_noon(),
-            ban: BanPolicy::default(),
-            limits: RequestLimits::default(),
-        };
-        let app = Arc::new(App::new(store, options));
+        let store = Store::temporary().expect("a store");
+        let (_, key) = keys::issue(&store.keys, "test", Plan::Free, NOON).expect("a key");
+        let app = Arc::new(App::new(store, AppOptions::new(frozen_at_noon())));
         let lab = Lab::start(Arc::clone(&app), variation).await.expect("a laboratory");
         (app, lab, key)
     }
@@ -267,9 +349,10 @@ mod tests {
         /// So many variations are asked at a time: each server holds files open.
         const AT_ONCE: usize = 8;
 
-        let faults = crate::faults::faults().into_iter().map(|fault| (fault.name, fault.variation));
+        let faults = crate::faults::faults().into_iter().map(|fault| (fault.name.clone(), fault.variation()));
         // Only choices that count something.
-        let choices = LIMITS.iter().chain(ANONYMOUS).map(|choice| (choice.name(), Build::new(&[*choice]).finish()));
+        let choices =
+            about_limits().into_iter().chain(about_anonymous()).map(|choice| (choice.name(), variation(&[choice])));
         let mut variations = faults.chain(choices).peekable();
         while variations.peek().is_some() {
             let mut asked = JoinSet::new();
@@ -280,6 +363,18 @@ mod tests {
                 assert_eq!(first, second, "{name}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn faults_of_one_server_count_apart_and_the_layers_of_a_fault_together() {
+        let count =
+            |owner| Layer { owner, ..Layer::default().after(|_, response, server| response.add("x", server.count())) };
+        let (app, lab, key) =
+            lab(Variation { layers: vec![count(1), count(2), count(1)], ..Variation::default() }).await;
+        let response =
+            lab.answer(router(&app), request("GET", "/v1/pets", key.reveal(), "")).await.expect("a response");
+        let counts: Vec<_> = response.headers().get_all("x").iter().collect();
+        assert_eq!(counts, ["1", "1", "2"]);
     }
 
     #[tokio::test]
@@ -305,7 +400,7 @@ mod tests {
     async fn a_stock_is_filled_up_and_not_doubled() {
         let mut variation = Variation::default();
         variation.setting.stock = 3;
-        let animals = |lab: &Lab| lab.running().state.newest().len();
+        let animals = |lab: &Lab| lab.running().state().newest().len();
         let (app, first, _) = lab(variation.clone()).await;
         assert_eq!(animals(&first), 3);
         variation.setting.stock = 5;

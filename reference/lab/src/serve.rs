@@ -23,17 +23,16 @@ use crate::mock::delay::Delay;
 use crate::vector::{Vector, Wish};
 
 pub(crate) fn run(program: &'static str, args: ServeArgs) -> Result<(), Failure> {
-    let vector = Vector::new(&args.lab.wish()).map_err(|error| Failure::Usage(error.to_string()))?;
+    let vector = Vector::new(&args.lab).map_err(|error| Failure::Usage(error.to_string()))?;
     let control = args.mock.control.map(listen).transpose()?;
     let animals = args.mock.animals.as_ref().map(Animals::read).transpose().map_err(Failure::cannot_start)?;
-    let ServeArgs { server, mock, lab } = args;
+    let ServeArgs { server, mock, lab: wish } = args;
     let is_delayed = mock.delay.is_some() || control.is_some();
     let mock = Mock {
-        delay: is_delayed.then(|| Arc::new(Delay::new(mock.delay, lab.lawful.unwrap_or_default()))),
+        delay: is_delayed.then(|| Arc::new(Delay::new(mock.delay, wish.lawful.unwrap_or_default()))),
         cors: (!mock.cors.is_empty()).then(|| Cors::new(&mock.cors)),
         control: None,
     };
-    let wish = lab.wish();
     serve(program, &server, Served { wish, vector, animals, mock, control, now: server.now, clock: None })
 }
 
@@ -59,8 +58,6 @@ struct Served {
 }
 
 impl Extension for Served {
-    type Layer = LabLayer;
-
     fn set_up(&mut self, options: &mut AppOptions) {
         let setting = self.vector.variation().setting;
         setting.set_up(options);
@@ -71,18 +68,19 @@ impl Extension for Served {
             self.clock = Some(clock.clone());
             Clock::controlled(clock)
         } else {
-            Clock::from_start(start)
+            start.map_or_else(Clock::system, Clock::starting_at)
         };
     }
 
-    async fn start(mut self, server: Started) -> Result<Extended<LabLayer>, ExtensionError> {
+    async fn start(mut self, server: Started) -> Result<Extended, ExtensionError> {
         let Started { app, keys, base_url } = server;
+        let keys: Vec<_> = keys.into_iter().map(|(_, key)| key).collect();
         let mut notice = match self.animals {
             Some(animals) => stock(&app, animals).await?,
             None => String::new(),
         };
         // The laboratory adds its own animals again after a reset.
-        let catalogue = if self.control.is_some() { app.store.catalogue()? } else { Catalogue::default() };
+        let catalogue = if self.control.is_some() { app.store.catalogue()? } else { Catalogue::new() };
         let lab = if self.vector.is_plain() && self.control.is_none() {
             None
         } else {
@@ -103,7 +101,8 @@ impl Extension for Served {
             }
             self.mock.control = Some(Arc::new(control));
         }
-        Ok(Extended { layer: LabLayer::new(app, lab, self.mock), notice })
+        let layer = LabLayer::new(app, lab, self.mock);
+        Ok(Extended { around: Box::new(move |entrance| layer.around(entrance)), notice })
     }
 }
 
@@ -115,6 +114,6 @@ async fn stock(app: &App, animals: Vec<NewPet>) -> Result<String, StoreError> {
         return Ok("the database has animals already, so --animals adds none\n".to_owned());
     }
     let notice = format!("animals: {}\n", animals.len());
-    app.replace(Catalogue::new(animals)).await?;
+    app.replace((1..).zip(animals).collect()).await?;
     Ok(notice)
 }

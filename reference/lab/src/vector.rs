@@ -2,24 +2,32 @@
 
 use std::fmt;
 
-use super::choices::{Build, Choice, Drawn, Maker, choices, lawful};
-use super::faults::{Fault, faults};
+use clap::Args;
+
+use super::choices::{Choice, Drawn, Maker, choices, lawful, variation};
+use super::faults::{Fault, every};
 use super::{Layer, Setting, Variation};
 use crate::rate::Draw;
 
-/// The requested choices and faults.
-#[derive(Clone, Debug, Default)]
+/// The requested choices and faults: options of the program.
+#[derive(Clone, Debug, Default, Args)]
 pub struct Wish {
-    /// The seed that makes every choice that is not made by name.
+    /// Make every lawful choice that is not made by name by this seed
+    #[arg(long, value_name = "SEED", help_heading = "Laboratory")]
     pub lawful: Option<u64>,
-    /// Choices by name.
+
+    /// Make one lawful choice, as `animal-lab choices` lists them; repeatable
+    #[arg(long, value_name = "NAME", help_heading = "Laboratory")]
     pub choose: Vec<String>,
-    /// Faults by name, or by name and rate: `NAME@RATE`.
+
+    /// Break one thing, as `animal-lab faults` lists them; repeatable. With a rate, such as `@0.1` or `@10%`, it shows in this share of
+    /// the requests, which depend on the seed of --lawful (0 without it)
+    #[arg(long, value_name = "NAME[@RATE]", help_heading = "Laboratory")]
     pub fault: Vec<String>,
 }
 
 /// Choices and faults that one server can have together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Vector {
     /// The choices, at most one on each axis.
     pub choices: Vec<Choice>,
@@ -29,45 +37,11 @@ pub struct Vector {
     pub seed: u64,
 }
 
-/// The reason why no server can be built from a [`Wish`].
+/// The reason why no server can be built from a [`Wish`], as a sentence: a name is unknown, a rate is impossible, or two requested choices
+/// or faults exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum VectorError {
-    /// There is no choice or no fault of this name.
-    #[error("there is no {kind} `{name}`{}: `animal-lab {kind}s` lists all", similar(nearest.as_deref()))]
-    Unknown {
-        /// `choice` or `fault`.
-        kind: &'static str,
-        /// The name.
-        name: String,
-        /// The most similar name of those that exist.
-        nearest: Option<String>,
-    },
-    /// The rate of a fault cannot be parsed.
-    #[error("{0}")]
-    NoRate(String),
-    /// A fault cannot show in a share of the requests only.
-    #[error("`{name}` can have no rate: it decides {about} for all requests")]
-    Always {
-        /// The name of the fault.
-        name: String,
-        /// The subject that the fault decides.
-        about: &'static str,
-    },
-    /// Two requested choices or faults exclude each other.
-    #[error("`{first}` and `{second}` exclude each other: both decide {about}")]
-    Contradiction {
-        /// The name of the first choice or fault.
-        first: String,
-        /// The name of the second choice or fault.
-        second: String,
-        /// The subject that both decide.
-        about: String,
-    },
-}
-
-fn similar(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(", but there is `{name}`")).unwrap_or_default()
-}
+#[error("{0}")]
+pub struct VectorError(String);
 
 /// A subject that only one part of a server can decide, and a predicate for the settings that decide it.
 type Decision = (&'static str, fn(&Setting) -> bool);
@@ -101,26 +75,29 @@ impl Vector {
     ///
     /// [`VectorError`] when a name is unknown, or when two requested choices or faults exclude each other.
     pub fn new(wish: &Wish) -> Result<Vector, VectorError> {
-        let known = faults();
+        let known = every();
         let mut vector = Vector { seed: wish.lawful.unwrap_or_default(), ..Vector::default() };
         for wanted in &wish.fault {
             let (name, rate) = match wanted.split_once('@') {
-                Some((name, rate)) => (name, Some(rate.parse().map_err(VectorError::NoRate)?)),
+                Some((name, rate)) => (name, Some(rate.parse().map_err(VectorError)?)),
                 None => (wanted.as_str(), None),
             };
             let fault = known.iter().find(|fault| fault.name == *name);
             let fault = fault.ok_or_else(|| unknown("fault", name, known.iter().map(|fault| fault.name.clone())))?;
             if rate.is_some()
-                && let Some(about) = decides_for_all(&fault.variation.setting)
+                && let Some(about) = decides_for_all(&fault.variation().setting)
             {
-                return Err(VectorError::Always { name: name.to_owned(), about });
+                let message = format!("`{name}` can have no rate: it decides {about} for all requests");
+                return Err(VectorError(message));
             }
-            vector.add_fault(Fault { rate, ..fault.clone() })?;
+            let mut fault = fault.clone();
+            fault.rate = rate;
+            vector.add_fault(fault)?;
         }
         for name in &wish.choose {
             let known = choices();
-            let choice = known.iter().find(|choice| choice.name() == *name);
-            vector.add_choice(*choice.ok_or_else(|| unknown("choice", name, known.iter().map(Choice::name)))?)?;
+            let choice = known.iter().find(|choice| choice.name() == *name).cloned();
+            vector.add_choice(choice.ok_or_else(|| unknown("choice", name, known.iter().map(Choice::name)))?)?;
         }
         for choice in wish.lawful.map(|seed| lawful(seed, Drawn::Choices)).unwrap_or_default() {
             // A choice that was given by name stays.
@@ -134,8 +111,8 @@ impl Vector {
             return Ok(());
         }
         for other in &self.faults {
-            if let Some(about) = clash(&other.variation.setting, &fault.variation.setting) {
-                return Err(contradiction(other.name.clone(), fault.name.clone(), about));
+            if let Some(about) = clash(&other.variation().setting, &fault.variation().setting) {
+                return Err(contradiction(&other.name, &fault.name, about));
             }
         }
         self.faults.push(fault);
@@ -147,12 +124,12 @@ impl Vector {
             if other.name() == choice.name() {
                 return Ok(());
             }
-            return Err(contradiction(other.name(), choice.name(), choice.requirement()));
+            return Err(contradiction(&other.name(), &choice.name(), choice.requirement()));
         }
-        let setting = Build::new(&[choice]).finish().setting;
+        let setting = variation(std::slice::from_ref(&choice)).setting;
         for fault in &self.faults {
-            if let Some(about) = clash(&fault.variation.setting, &setting) {
-                return Err(contradiction(fault.name.clone(), choice.name(), about));
+            if let Some(about) = clash(&fault.variation().setting, &setting) {
+                return Err(contradiction(&fault.name, &choice.name(), about));
             }
         }
         self.choices.push(choice);
@@ -185,16 +162,15 @@ impl Vector {
     /// The variation of the server: faults stand around choices, and intermediaries around all.
     #[must_use]
     pub fn variation(&self) -> Variation {
-        let lawful = Build::new(&self.choices).finish();
+        let lawful = variation(&self.choices);
         let mut whole = Variation { setting: lawful.setting, layers: Vec::new() };
-        for Fault { name, variation: Variation { setting, layers }, rate, .. } in &self.faults {
-            let draw = rate.map(|rate| Draw::new(rate, self.seed, name));
-            whole.layers.extend(layers.iter().map(|layer| Layer { draw: draw.clone(), ..layer.clone() }));
-            whole.setting.base_path = setting.base_path.or(whole.setting.base_path);
-            whole.setting.start_at = setting.start_at.or(whole.setting.start_at);
-            whole.setting.stock = setting.stock.max(whole.setting.stock);
-            whole.setting.ban = setting.ban.or(whole.setting.ban);
-            whole.setting.counts_in_layer |= setting.counts_in_layer;
+        for (number, fault) in self.faults.iter().enumerate() {
+            let Variation { setting, layers } = fault.variation();
+            let draw = fault.rate.map(|rate| Draw::new(rate, self.seed, &fault.name));
+            // Choices have the numbers before.
+            let owner = self.choices.len() + 1 + number;
+            whole.layers.extend(layers.into_iter().map(|layer| Layer { draw: draw.clone(), owner, ..layer }));
+            whole.setting.add(&setting);
         }
         whole.layers.extend(lawful.layers);
         whole.layers.sort_by_key(|layer| !layer.outermost);
@@ -216,15 +192,16 @@ impl fmt::Display for Vector {
     }
 }
 
-fn contradiction(first: String, second: String, about: &str) -> VectorError {
-    VectorError::Contradiction { first, second, about: about.to_owned() }
+fn contradiction(first: &str, second: &str, about: &str) -> VectorError {
+    VectorError(format!("`{first}` and `{second}` exclude each other: both decide {about}"))
 }
 
 /// The error for a name that does not exist, with the most similar one that does, if any is similar enough.
-fn unknown(kind: &'static str, name: &str, names: impl Iterator<Item = String>) -> VectorError {
+fn unknown(kind: &str, name: &str, names: impl Iterator<Item = String>) -> VectorError {
     let scored = names.map(|known| (strsim::jaro_winkler(name, &known), known)).filter(|(score, _)| *score > 0.8);
-    let nearest = scored.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, known)| known);
-    VectorError::Unknown { kind, name: name.to_owned(), nearest }
+    let nearest = scored.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let similar = nearest.map(|(_, name)| format!(", but there is `{name}`")).unwrap_or_default();
+    VectorError(format!("there is no {kind} `{name}`{similar}: `animal-lab {kind}s` lists all"))
 }
 
 #[cfg(test)]
@@ -275,7 +252,9 @@ mod tests {
             assert!(names.iter().any(|name| name == "list.order.by-name"));
             assert_eq!(names.iter().filter(|name| name.starts_with("list.order.")).count(), 1);
             assert_eq!(chosen.faults.len(), 1);
-            assert!(chosen.choices.iter().all(|choice| !Build::new(&[*choice]).finish().setting.counts_in_layer));
+            assert!(
+                chosen.choices.iter().all(|choice| !variation(std::slice::from_ref(choice)).setting.counts_in_layer)
+            );
         }
     }
 

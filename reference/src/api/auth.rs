@@ -4,21 +4,21 @@
 //! very next request. The usage of a key is kept in memory from its first request on, and stored at intervals.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::api::error::ApiError;
-use crate::api::keys;
+use crate::api::{keys, respond::ApiError};
 use crate::domain::plan::Limits;
 use crate::domain::rate_limit::{BanPolicy, Decision, Usage};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, lock};
 
 /// A key that is in force.
 pub struct Key {
     /// The number of the key.
     pub id: i64,
-    limits: Limits,
+    /// The numbers of requests that the key admits.
+    pub limits: Limits,
     ledger: Mutex<Ledger>,
 }
 
@@ -29,61 +29,23 @@ struct Ledger {
 }
 
 impl Key {
-    /// The numbers of requests that the key admits.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        self.limits
-    }
-
     /// Decides one request at `now` and counts it if it is admitted.
     pub fn decide(&self, ban: BanPolicy, now: u64) -> Decision {
-        let mut ledger = self.ledger();
+        let mut ledger = lock(&self.ledger);
         ledger.unsaved = true;
         ledger.usage.decide(self.limits, ban, now)
-    }
-
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The reason why a request has no valid key.
-#[derive(Debug)]
-pub enum AuthError {
-    /// There is no usable `Authorization: Bearer` header.
-    Missing,
-    /// The key is unknown, mistyped or revoked.
-    Invalid,
-    /// The database failed, so that it is unknown whether the key is valid.
-    Unknown(StoreError),
-}
-
-impl From<AuthError> for ApiError {
-    fn from(error: AuthError) -> Self {
-        // The challenge names an error only where credentials were presented (RFC 6750 section 3.1).
-        let (message, challenge) = match error {
-            AuthError::Missing => ("send an API key: Authorization: Bearer <API key>", "Bearer realm=\"animal-store\""),
-            AuthError::Invalid => {
-                ("the API key is unknown or was revoked", "Bearer realm=\"animal-store\", error=\"invalid_token\"")
-            }
-            // No request is admitted by accident.
-            AuthError::Unknown(error) => return error.into(),
-        };
-        Self::unauthorized(message, challenge)
     }
 }
 
 /// The API keys of a server, with the usage of those that have had a request.
 pub struct KeyRing {
     store: Arc<Store>,
-    /// The keys that have been used, by their hashes. The time of a search may reveal a part of a stored hash, but no key can
-    /// be derived from it.
-    used: Mutex<HashMap<[u8; 32], Arc<Key>>>,
+    /// The keys that have been used, by their numbers.
+    used: Mutex<HashMap<i64, Arc<Key>>>,
 }
 
 impl KeyRing {
     /// The keys of a database.
-    #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
         Self { store, used: Mutex::default() }
     }
@@ -92,10 +54,19 @@ impl KeyRing {
     ///
     /// # Errors
     ///
-    /// [`AuthError`] unless exactly one header presents a key that is in force.
-    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Key>, AuthError> {
-        let presented = bearer_token(headers).ok_or(AuthError::Missing)?;
-        self.find(presented).map_err(AuthError::Unknown)?.ok_or(AuthError::Invalid)
+    /// 401 unless exactly one header presents a key that is in force; 5xx when the database cannot be read, so that no request is
+    /// admitted by accident.
+    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Key>, ApiError> {
+        // The challenge names an error only where credentials were presented (RFC 6750 section 3.1).
+        let (message, challenge) = match bearer_token(headers).map(|presented| self.find(presented)).transpose()? {
+            Some(Some(key)) => return Ok(key),
+            Some(None) => {
+                ("the API key is unknown or was revoked", r#"Bearer realm="animal-store", error="invalid_token""#)
+            }
+            None => ("send an API key: Authorization: Bearer <API key>", r#"Bearer realm="animal-store""#),
+        };
+        let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
+        Err(error.with(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
     }
 
     /// The key of this text, if it is in force.
@@ -104,35 +75,41 @@ impl KeyRing {
     ///
     /// [`StoreError`] when the database cannot be read.
     pub fn find(&self, presented: &str) -> Result<Option<Arc<Key>>, StoreError> {
-        let hash = keys::hash(presented.as_bytes());
-        let Some((id, limits)) = self.store.key_in_force(&hash)? else { return Ok(None) };
-        // Of several first requests that arrive together, one makes the record and the others find it.
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = used.get(&hash).filter(|key| key.id == id && key.limits == limits) {
-            return Ok(Some(Arc::clone(key)));
+        let Some((id, limits)) = self.store.key_in_force(&keys::hash(presented))? else { return Ok(None) };
+        self.record(id, limits, || self.store.usage(id)).map(Some)
+    }
+
+    /// The record of a key in memory, which begins with the stored usage.
+    fn record(
+        &self,
+        id: i64,
+        limits: Limits,
+        stored: impl FnOnce() -> Result<Usage, StoreError>,
+    ) -> Result<Arc<Key>, StoreError> {
+        if let Some(key) = lock(&self.used).get(&id) {
+            return Ok(Arc::clone(key));
         }
-        let usage = self.store.key(&hash)?.map(|stored| stored.usage).unwrap_or_default();
-        let key = Arc::new(Key { id, limits, ledger: Mutex::new(Ledger { usage, unsaved: false }) });
-        used.insert(hash, Arc::clone(&key));
-        Ok(Some(key))
+        // The database is read without the lock of all keys: a slow disk holds up this key alone.
+        let ledger = Mutex::new(Ledger { usage: stored()?, unsaved: false });
+        // Of several first requests that arrive together, one makes the record and the others find it.
+        Ok(Arc::clone(lock(&self.used).entry(id).or_insert_with(|| Arc::new(Key { id, limits, ledger }))))
     }
 
     /// The usage of the keys with a request since the start, by their numbers.
-    #[must_use]
     pub fn usage(&self) -> HashMap<i64, Usage> {
-        self.all().iter().map(|key| (key.id, key.ledger().usage)).collect()
+        self.all().iter().map(|key| (key.id, lock(&key.ledger).usage)).collect()
     }
 
     /// Sets the usage of the keys with a request since the start, by their numbers. The usage of a key that is not named becomes zero.
     pub fn set_usage(&self, usage: &HashMap<i64, Usage>) {
         for key in self.all() {
-            *key.ledger() = Ledger { usage: usage.get(&key.id).copied().unwrap_or_default(), unsaved: true };
+            *lock(&key.ledger) = Ledger { usage: usage.get(&key.id).copied().unwrap_or_default(), unsaved: true };
         }
     }
 
     /// The keys with a request since the start.
     fn all(&self) -> Vec<Arc<Key>> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        lock(&self.used).values().cloned().collect()
     }
 
     /// Stores the usage of the keys with a request since the last call. The next call stores the usage that could not be stored.
@@ -141,23 +118,15 @@ impl KeyRing {
     ///
     /// [`StoreError`] when the usage could not be stored.
     pub async fn save_usage(&self) -> Result<(), StoreError> {
-        let mut unsaved = Vec::new();
-        for key in self.all() {
-            let mut ledger = key.ledger();
-            if std::mem::take(&mut ledger.unsaved) {
-                let usage = ledger.usage;
-                drop(ledger);
-                unsaved.push((key, usage));
-            }
-        }
+        let mut unsaved = self.all();
+        unsaved.retain(|key| std::mem::take(&mut lock(&key.ledger).unsaved));
         if unsaved.is_empty() {
             return Ok(());
         }
-        let outcome = self.store.save_usage(unsaved.iter().map(|(key, usage)| (key.id, *usage)).collect()).await;
+        let outcome =
+            self.store.save_usage(unsaved.iter().map(|key| (key.id, lock(&key.ledger).usage)).collect()).await;
         if outcome.is_err() {
-            for (key, _) in &unsaved {
-                key.ledger().unsaved = true;
-            }
+            unsaved.iter().for_each(|key| lock(&key.ledger).unsaved = true);
         }
         outcome
     }
@@ -178,29 +147,21 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::keys::ApiKey;
     use crate::domain::plan::Plan;
-    use crate::store::{KeyStore, Location};
 
-    fn ring() -> (Arc<Store>, KeyStore, KeyRing) {
-        let store = Arc::new(Store::open(&Location::Scratch).expect("a store"));
-        let key_store = KeyStore::open_for(&store).expect("a second connection");
-        let ring = KeyRing::new(Arc::clone(&store));
-        (store, key_store, ring)
-    }
-
-    fn bearing(key: &ApiKey) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::AUTHORIZATION, format!("Bearer {}", key.reveal()).parse().expect("a header"));
-        headers
+    fn ring() -> KeyRing {
+        KeyRing::new(Arc::new(Store::temporary().expect("a store")))
     }
 
     #[test]
     fn what_keys_have_used_can_be_read_and_set() {
-        let (_store, key_store, ring) = ring();
-        let (number, key) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
+        let ring = ring();
+        let (number, key) = keys::issue(&ring.store.keys, "x", Plan::Free, 0).expect("a key");
         let used = |ring: &KeyRing| ring.usage()[&number].in_minute;
-        let decide = || ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
+        let decide = || {
+            let key = ring.find(key.reveal()).expect("a database").expect("a valid key");
+            key.decide(BanPolicy { after: 10, seconds: 300 }, 600)
+        };
         for _ in 0..3 {
             decide();
         }
@@ -213,5 +174,28 @@ mod tests {
         assert_eq!(used(&ring), 3);
         ring.set_usage(&HashMap::new());
         assert!(used(&ring) == 0 && matches!(decide(), Decision::Admitted(_)));
+    }
+
+    #[test]
+    fn the_first_request_of_a_key_holds_up_no_other_key_while_its_usage_is_read() {
+        let (ring, limits) = (ring(), Plan::Free.limits());
+        let other = || ring.record(2, limits, || Ok(Usage::default()));
+        let slow = ring.record(1, limits, || {
+            assert!(ring.used.try_lock().is_ok(), "other keys have to wait");
+            other().map(|_| Usage { in_day: 7, ..Usage::default() })
+        });
+        assert_eq!(slow.expect("a key").id, 1);
+        assert_eq!(ring.usage()[&1].in_day, 7);
+    }
+
+    #[test]
+    fn first_requests_that_arrive_together_share_one_record() {
+        let (ring, limits) = (ring(), Plan::Free.limits());
+        let mut first = None;
+        let second = ring.record(1, limits, || {
+            first = ring.record(1, limits, || Ok(Usage::default())).ok();
+            Ok(Usage::default())
+        });
+        assert!(Arc::ptr_eq(&second.expect("a key"), &first.expect("a key")));
     }
 }

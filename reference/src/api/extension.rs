@@ -1,17 +1,12 @@
 //! The extension point: the one place where another program adds to the server.
 //!
-//! An [`Extension`] may change how the application is set up, and puts a tower layer around the whole server. A plain server has
+//! An [`Extension`] may change how the application is set up, and puts a layer around the whole server. A plain server has
 //! none: it is started with [`Plain`].
 
-use std::convert::Infallible;
-use std::error::Error;
-use std::sync::Arc;
+use std::{convert::Infallible, error::Error, sync::Arc};
 
-use axum::Router;
-use axum::extract::Request;
-use axum::response::Response;
-use tower::layer::util::Identity;
-use tower::{Layer, Service};
+use axum::{Router, extract::Request, response::Response};
+use tower::util::BoxCloneSyncService;
 
 use crate::api::app::{App, AppOptions};
 use crate::api::keys::ApiKey;
@@ -19,48 +14,36 @@ use crate::api::keys::ApiKey;
 /// The reason why an extension could not start. Its message is shown to the user.
 pub type ExtensionError = Box<dyn Error + Send + Sync>;
 
-/// A layer around the whole server. It is applied once for each connection, so it can distinguish connections.
-pub trait Around: Layer<Router, Service: Answers> + Send + Sync + 'static {}
+/// Makes the service that answers the requests of one connection, so that connections can be distinguished.
+pub type Around = Box<dyn Fn(Router) -> Answers + Send + Sync>;
 
-impl<L: Layer<Router, Service: Answers> + Send + Sync + 'static> Around for L {}
-
-/// A service that answers the requests of one connection.
-pub trait Answers:
-    Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static
-{
-}
-
-impl<S> Answers for S where
-    S: Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static
-{
-}
+/// The service that answers the requests of one connection.
+pub type Answers = BoxCloneSyncService<Request, Response, Infallible>;
 
 /// The part that another program adds to a server.
 pub trait Extension: Send {
-    /// The layer around the server.
-    type Layer: Around;
-
     /// Changes the settings of the application before it is made.
-    fn set_up(&mut self, options: &mut AppOptions);
+    fn set_up(&mut self, _options: &mut AppOptions) {}
 
-    /// Makes the layer, when the application is ready and before the first connection is accepted.
-    fn start(self, server: Started) -> impl Future<Output = Result<Extended<Self::Layer>, ExtensionError>> + Send;
+    /// Makes the layer around the server, when the application is ready and before the first connection is accepted.
+    fn start(self, server: Started) -> impl Future<Output = Result<Extended, ExtensionError>> + Send;
 }
 
 /// A server that is about to accept connections.
+#[derive(Clone)]
 pub struct Started {
     /// The state that all requests share.
     pub app: Arc<App>,
-    /// The keys that were issued for this start or given to it.
-    pub keys: Vec<ApiKey>,
+    /// The keys that were issued for this start or given to it, with their numbers.
+    pub keys: Vec<(i64, ApiKey)>,
     /// The base URL of the API, such as `http://127.0.0.1:8080/v1`.
     pub base_url: String,
 }
 
 /// The result of starting an extension.
-pub struct Extended<L> {
+pub struct Extended {
     /// The layer around the server.
-    pub layer: L,
+    pub around: Around,
     /// Lines to print before the server says that it listens, each with its line break.
     pub notice: String,
 }
@@ -70,11 +53,7 @@ pub struct Extended<L> {
 pub struct Plain;
 
 impl Extension for Plain {
-    type Layer = Identity;
-
-    fn set_up(&mut self, _options: &mut AppOptions) {}
-
-    async fn start(self, _server: Started) -> Result<Extended<Identity>, ExtensionError> {
-        Ok(Extended { layer: Identity::new(), notice: String::new() })
+    async fn start(self, _server: Started) -> Result<Extended, ExtensionError> {
+        Ok(Extended { around: Box::new(BoxCloneSyncService::new), notice: String::new() })
     }
 }

@@ -1,37 +1,36 @@
-//! The layers that every request passes before it is routed. `log` gives it a number, a time, a `Date` on its response, and a line in
-//! the access log. `gate` lets it into the API only with a valid key and within its rate limits, and adds the rate-limit headers.
+//! The layer that every request passes before its handler. It gives the request a number, a time, a `Date` on its response, and a line in
+//! the access log. It lets the request into the API only with a valid key and within its rate limits, and adds the rate-limit headers.
 //!
-//! The gate decides before any other part of the request is examined, except its `Host` and its transfer coding. So a caller without a
+//! The layer decides before any other part of the request is examined, except its `Host` and its transfer coding. So a caller without a
 //! valid key learns nothing about other defects of the request, and a refused request has no effect.
 
-use std::future::poll_fn;
-use std::net::Ipv6Addr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::Poll;
-use std::time::Instant;
+use std::{net::Ipv6Addr, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 
 use crate::api::app::App;
-use crate::api::error::ApiError;
-use crate::api::extract::{self, ReceivedAt, UnreadBody};
-use crate::api::{respond, routes};
-use crate::domain::clock::http_date;
+use crate::api::input::{self, ReceivedBody};
+use crate::api::respond::{self, ApiError};
 use crate::domain::rate_limit::{Decision, Quota};
 
-/// Numbers, times and logs a request.
-pub(crate) async fn log(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
-    let (now, number, started) = (app.clock.now(), app.next_request(), Instant::now());
-    let (method, route) = (loggable(request.method()), routes::name(&app.base_path, request.uri().path()));
+/// The time at which the request was received, as a Unix time in seconds. Every decision about the request goes by it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceivedAt(pub(crate) u64);
+
+/// The layer. It numbers, times and logs a request. The log has the route and not the path: a client may have put its key into a path.
+pub(crate) async fn layer(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let (now, number, started) = (app.options.clock.now(), app.next_request(), Instant::now());
+    let method = loggable(request.method());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     request.extensions_mut().insert(ReceivedAt(now));
-    let mut response = next.run(request).await;
+    let mut response = admit_and_run(&app, now, request, next).await;
     let status = response.status();
-    response.headers_mut().insert(header::DATE, http_date(now));
+    response.headers_mut().insert(header::DATE, respond::http_date(now));
     if status.is_client_error() || status.is_server_error() {
         response.headers_mut().insert("x-request-id", HeaderValue::from(number));
     }
@@ -49,25 +48,33 @@ fn loggable(method: &Method) -> &'static str {
     known.into_iter().find(|name| method.as_str() == *name).unwrap_or("other")
 }
 
-/// Authenticates and counts a request of the API, receives its body, and answers a panic as an error.
-pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+/// Lets a request into the API with a valid key and within its limits, receives its body, and adds the rate-limit headers.
+async fn admit_and_run(app: &App, now: u64, mut request: Request, next: Next) -> Response {
     let malformed = malformed(&request);
     // The next request cannot be distinguished from the body of a malformed one.
-    let ends_connection = malformed.is_some();
-    let (quota, refusal) = if app.serves(request.uri().path()) {
-        let ReceivedAt(now) = ReceivedAt::of(request.extensions(), &app);
-        let (quota, refusal) = admit(&app, request.headers(), now);
-        // HTTP demands the 400 of a malformed request, also without a valid key.
-        let outweighs = refusal.as_ref().is_none_or(|error| error.status == StatusCode::UNAUTHORIZED);
-        (Some(quota), malformed.filter(|_| outweighs).or(refusal))
-    } else {
-        (None, malformed)
+    let mut ends_connection = malformed.is_some();
+    let in_api = app.serves(request.uri().path());
+    let (quota, unadmitted) = in_api.then(|| admit(app, request.headers(), now)).unzip();
+    let refusal = match (malformed, unadmitted.flatten()) {
+        // HTTP demands the 400 of a malformed request also without a valid key.
+        (Some(malformed), Some(error)) if error.status == StatusCode::UNAUTHORIZED => Some(malformed),
+        (malformed, None) => malformed,
+        (_, unadmitted) => unadmitted,
     };
-    let request = extract::receive(request, app.limits, refusal.is_none()).await;
-    let ends_connection = ends_connection || request.extensions().get::<UnreadBody>().is_some();
+
+    let body = input::receive(&mut request, app.options.request_timeout, refusal.is_none()).await;
+    ends_connection |= body.is_err();
     let mut response = match refusal {
         Some(error) => error.into_response(),
-        None => guarded(next.run(request)).await,
+        None => {
+            request.extensions_mut().insert(ReceivedBody(body));
+            // A panic ends one request and nothing else: locks that requests share survive a panic of their holder.
+            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+            answered.unwrap_or_else(|_panic| {
+                tracing::error!("an operation panicked");
+                ApiError::internal().into_response()
+            })
+        }
     };
     if ends_connection {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -79,28 +86,21 @@ pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Ne
 }
 
 /// Authenticates and counts a request. Returns the quota to report, and the error if the request is refused.
-#[must_use]
 pub fn admit(app: &App, headers: &HeaderMap, now: u64) -> (Quota, Option<ApiError>) {
-    match app.keys.authenticate(headers).map(|key| key.decide(app.ban, now)) {
-        Ok(Decision::Admitted(quota)) => (quota, None),
-        Ok(Decision::Refused { quota, retry_after, banned }) => {
-            (quota, Some(ApiError::too_many_requests(retry_after, banned)))
-        }
-        Err(error) => (Quota::anonymous(now), Some(error.into())),
-    }
-}
-
-/// Turns a panic into a 500, so that it ends one request and nothing else.
-async fn guarded(answer: impl Future<Output = Response>) -> Response {
-    let mut answer = pin!(answer);
-    poll_fn(|context| {
-        // The state that requests share is behind locks that survive a panic of their holder.
-        catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))).unwrap_or_else(|_panic| {
-            tracing::error!("an operation panicked");
-            Poll::Ready(ApiError::internal().into_response())
-        })
-    })
-    .await
+    let (quota, retry_after, banned) = match app.keys.authenticate(headers).map(|key| key.decide(app.options.ban, now))
+    {
+        Err(error) => return (Quota::anonymous(now), Some(error)),
+        Ok(Decision::Admitted(quota)) => return (quota, None),
+        Ok(Decision::Refused { quota, retry_after, banned }) => (quota, retry_after, banned),
+    };
+    let (code, why) = if banned {
+        ("temporarily_banned", "too many requests after the limit was reached: the key is banned for a while")
+    } else {
+        ("rate_limited", "the rate limit is reached")
+    };
+    let message = format!("{why}; retry after {retry_after} seconds");
+    let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, code, message);
+    (quota, Some(error.with(header::RETRY_AFTER, retry_after.into())))
 }
 
 /// The error for a head that breaks a rule of RFC 9112 which hyper does not check: one valid `Host`, which only HTTP/1.0 may omit
@@ -109,21 +109,20 @@ fn malformed<B>(request: &axum::http::Request<B>) -> Option<ApiError> {
     let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
     match hosts[..] {
         [] if request.version() == Version::HTTP_10 => {}
-        [] => return Some(ApiError::bad_request("the Host header is missing")),
         [host] if is_host(host.as_bytes()) => {}
-        [_] => return Some(ApiError::bad_request("the Host header is not a host with an optional port")),
-        _ => return Some(ApiError::bad_request("there is more than one Host header")),
+        _ => return Some(ApiError::bad_request("bad_request", "send one Host header: a host with an optional port")),
     }
     let values = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let codings = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
     let codings: Vec<_> = codings.filter(|coding| !coding.is_empty()).collect();
     if !codings.iter().all(|coding| coding.eq_ignore_ascii_case(b"chunked")) {
-        return Some(ApiError::not_implemented("the only transfer coding that is understood is chunked"));
+        let message = "send no other transfer coding than chunked";
+        return Some(ApiError::new(StatusCode::NOT_IMPLEMENTED, "not_implemented", message));
     }
-    (codings.len() > 1).then(|| ApiError::bad_request("the transfer coding chunked is applied more than once"))
+    (codings.len() > 1).then(|| ApiError::bad_request("bad_request", "apply the transfer coding chunked only once"))
 }
 
-/// Whether the bytes are `uri-host [ ":" port ]`. A client whose target has no host sends an empty one.
+/// Returns true if the bytes are `uri-host [ ":" port ]`. A client whose target has no host sends an empty one.
 fn is_host(value: &[u8]) -> bool {
     let text = std::str::from_utf8(value).unwrap_or("not UTF-8");
     let end = text.find(']').map(|bracket| bracket + 1).or_else(|| text.find(':')).unwrap_or(text.len());

@@ -1,11 +1,18 @@
-//! The parts of responses that several operations share: JSON bodies, protective headers and rate-limit headers.
+//! Writing responses: JSON, the one error, protective headers, rate-limit headers and dates.
 
-use axum::body::Body;
-use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use std::borrow::Cow;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
+use serde_json::json;
 
 use crate::domain::rate_limit::Quota;
+use crate::store::StoreError;
+
+/// The longest body that is read, in bytes.
+pub const MAX_BODY: usize = 64 * 1024;
 
 /// `X-RateLimit-Limit`: the limit that applies to the caller.
 pub const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -44,4 +51,125 @@ pub fn write_quota(headers: &mut HeaderMap, quota: Quota) {
     headers.insert(LIMIT, quota.limit.into());
     headers.insert(REMAINING, quota.remaining.into());
     headers.insert(RESET, quota.reset.into());
+}
+
+/// The HTTP date (IMF-fixdate, RFC 9110 section 5.6.7) of a Unix time in seconds, as a header value.
+pub fn http_date(unix_seconds: u64) -> HeaderValue {
+    let time = i64::try_from(unix_seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&time.unwrap_or(Timestamp::MAX));
+    let text = text.ok().and_then(|text| HeaderValue::from_str(&text).ok());
+    text.unwrap_or_else(|| HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"))
+}
+
+/// A refusal, ready to be sent: `{code, message, status}` (specification: "Errors").
+#[derive(Clone, Debug)]
+pub struct ApiError {
+    /// The status code, repeated in the body.
+    pub status: StatusCode,
+    /// The stable word for programs, such as `not_found`.
+    pub code: &'static str,
+    /// The sentence for people.
+    pub message: Cow<'static, str>,
+    /// The header field that belongs to this error, if there is one.
+    pub header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, code, message: message.into(), header: None }
+    }
+
+    pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    /// 400: a part of the request cannot be used.
+    pub fn bad_request(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// 404: nothing has this path, or no animal has this identifier.
+    pub fn not_found(message: &'static str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// 405: the path exists, for the methods that the router names in `Allow`.
+    pub fn method_not_allowed() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path has other methods; see Allow")
+    }
+
+    /// 408: the body did not arrive in time.
+    pub fn request_timeout() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", "the request did not arrive in time")
+    }
+
+    /// 413: the body is longer than the server reads.
+    pub fn payload_too_large() -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", format!("send at most {MAX_BODY} bytes of body"))
+    }
+
+    /// 415: the body is not announced as plain JSON.
+    pub(crate) fn unsupported_media_type() -> Self {
+        let message = "send the body as application/json, without a content coding";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
+    }
+
+    /// 500: the server failed; the log has the cause.
+    pub fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log says why")
+    }
+
+    /// 503: a temporary condition.
+    pub(crate) fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+            .with(header::RETRY_AFTER, HeaderValue::from_static("1"))
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = json!({ "code": self.code, "message": self.message, "status": self.status.as_u16() });
+        (self.status, self.header.map(|field| [field]), WrittenJson(body.to_string().into())).into_response()
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the store failed a request");
+        match error {
+            StoreError::Failed(_) => Self::internal(),
+            StoreError::OutcomeUnknown(_) => {
+                let message = format!("{error}; look for the animal before you add it again");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "outcome_unknown", message)
+            }
+            StoreError::Unavailable(_) => Self::unavailable(format!("{error}; retry in a moment")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_body_repeats_the_status_and_escapes_the_message() {
+        let body = ApiError::bad_request("invalid_body", "\"x\"\n").into_response().into_body();
+        let body = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
+        assert_eq!(&body[..], br#"{"code":"invalid_body","message":"\"x\"\n","status":400}"#);
+    }
+
+    #[test]
+    fn a_damaged_store_is_a_500_and_a_busy_one_a_503() {
+        assert_eq!(ApiError::from(StoreError::Failed("x".to_owned())).status, 500);
+        let error = ApiError::from(StoreError::Unavailable("x".to_owned()));
+        assert_eq!((error.status.as_u16(), error.header.is_some()), (503, true), "with Retry-After");
+    }
+
+    #[test]
+    fn dates_are_in_the_format_of_http() {
+        assert_eq!(http_date(1_922_659_200), "Thu, 05 Dec 2030 00:00:00 GMT");
+        assert_eq!(http_date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+        assert_eq!(http_date(u64::MAX), http_date(253_402_207_200), "the last one that can be written");
+    }
 }

@@ -1,82 +1,59 @@
 //! `reference keys`: issuing, listing and revoking keys, also while a server runs on the same database.
 
-use std::fmt::Write;
-use std::io::Write as _;
+use std::io::{self, Write};
+use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::outcome::{Failure, print};
+use super::config::{KeysArgs, KeysCommand, MEMORY};
+use super::{Failure, print};
 use crate::api::keys;
-use crate::cli::config::{DbArgs, IssueArgs, KeysCommand, RevokeArgs};
-use crate::domain::clock::Clock;
-use crate::store::{KeyStore, Location};
+use crate::domain::{clock::Clock, plan::Limits};
+use crate::store::{KeyStore, StoredKey};
 
-pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
-    match command {
-        KeysCommand::Issue(args) => issue(args),
-        KeysCommand::List(args) => list(args),
-        KeysCommand::Revoke(args) => revoke(args),
+/// Issues, lists or revokes keys.
+pub(super) fn run(args: &KeysArgs) -> Result<(), Failure> {
+    let path = Path::new(&args.db);
+    if args.db == MEMORY {
+        let message = "a temporary database is private to its server: start the server with --dev";
+        return Err(Failure::Usage(message.to_owned()));
     }
-}
-
-fn issue(args: &IssueArgs) -> Result<(), Failure> {
-    let plan = args.plan().map_err(|message| Failure::Usage(message.to_owned()))?;
-    let store = open(&args.db)?;
-    let (number, key) = keys::issue(&store, &args.name, plan, Clock::system().now()).map_err(Failure::failed)?;
-    // Only the key goes to standard output, for scripts. It is issued, whether or not standard error can be written.
-    let _ = writeln!(std::io::stderr(), "key {number} for plan {plan}; it is shown this once:");
-    print(&format!("{}\n", key.reveal()))
-}
-
-fn list(args: &DbArgs) -> Result<(), Failure> {
-    let keys = open_existing(args)?.list().map_err(Failure::failed)?;
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{:>6}  {:<10}  {:>20}  {:>20}  {:<20}  {:<20}  NAME",
-        "NUMBER", "PLAN", "PER MINUTE", "PER DAY", "ISSUED", "REVOKED"
-    );
-    for key in keys {
-        let revoked = key.revoked_at.map_or_else(|| "-".to_owned(), time);
-        let (issued, limits) = (time(key.created_at), key.limits);
-        // A name is any text, so it is escaped: it must not send control sequences to a terminal.
-        let _ = writeln!(
-            out,
-            "{:>6}  {:<10}  {:>20}  {:>20}  {issued:<20}  {revoked:<20}  {}",
-            key.id,
-            key.plan,
-            limits.per_minute,
-            limits.per_day,
-            key.name.escape_debug()
-        );
+    // Only issuing a key may create a database; for the other commands a missing file is a mistyped name.
+    if !matches!(args.command, KeysCommand::Issue(_)) && !path.exists() {
+        let message = format!("there is no database {}: name another file with --db", path.display());
+        return Err(Failure::CannotStart(message));
     }
-    print(&out)
-}
-
-fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
-    match open_existing(&args.db)?.revoke(args.number, Clock::system().now()) {
-        Ok(true) => print(&format!("key {} is revoked\n", args.number)),
-        Ok(false) => Err(Failure::Failed(format!("no key in force has the number {}", args.number))),
-        Err(error) => Err(Failure::failed(error)),
-    }
-}
-
-fn open(args: &DbArgs) -> Result<KeyStore, Failure> {
-    match Location::parse(&args.db) {
-        Location::File(path) => KeyStore::open(&path).map_err(Failure::cannot_start),
-        Location::Scratch => {
-            Err(Failure::Usage("a temporary database is private to its server: start the server with --dev".to_owned()))
+    let open = || KeyStore::open(path).map_err(Failure::cannot_start);
+    let now = Clock::system().now();
+    match &args.command {
+        KeysCommand::Issue(issue) => {
+            let plan = issue.plan().map_err(|message| Failure::Usage(message.to_owned()))?;
+            let (number, key) = keys::issue(&open()?, &issue.name, plan, now).map_err(Failure::failed)?;
+            // Only the key goes to standard output, for scripts. It is issued, whether or not standard error can be written.
+            let _ = writeln!(io::stderr(), "key {number} for plan {plan}; it is shown this once:");
+            print(&format!("{}\n", key.reveal()))
         }
-    }
-}
-
-/// Opens a database that exists. Only issuing a key may create one; for the other commands a missing file is a mistyped name.
-fn open_existing(args: &DbArgs) -> Result<KeyStore, Failure> {
-    match Location::parse(&args.db) {
-        Location::File(path) if !path.exists() => {
-            Err(Failure::CannotStart(format!("there is no database {}: name another file with --db", path.display())))
+        KeysCommand::List => {
+            let mut table = format!(
+                "NUMBER  PLAN        {:>20}  {:>20}  {:20}  {:20}  NAME\n",
+                "PER MINUTE", "PER DAY", "ISSUED", "REVOKED"
+            );
+            for StoredKey { id, name, plan, limits: Limits { per_minute, per_day }, issued_at, revoked_at } in
+                open()?.list().map_err(Failure::failed)?
+            {
+                let (issued, revoked) = (time(issued_at), revoked_at.map_or_else(|| "-".to_owned(), time));
+                // A name is any text, so it is escaped: it must not send control sequences to a terminal.
+                let name = name.escape_debug();
+                table += &format!(
+                    "{id:>6}  {plan:<10}  {per_minute:>20}  {per_day:>20}  {issued:20}  {revoked:20}  {name}\n"
+                );
+            }
+            print(&table)
         }
-        _ => open(args),
+        KeysCommand::Revoke { number } if open()?.revoke(*number, now).map_err(Failure::failed)? => {
+            print(&format!("key {number} is revoked\n"))
+        }
+        KeysCommand::Revoke { number } => Err(Failure::Failed(format!("no key in force has the number {number}"))),
     }
 }
 

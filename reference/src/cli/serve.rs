@@ -1,24 +1,21 @@
 //! `reference serve`: starts the server, prints its address, and waits for the signal to stop.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{os::unix::fs::PermissionsExt, path::PathBuf};
 
-use tokio::sync::oneshot;
-use tokio_rustls::TlsAcceptor;
+use clap::ValueEnum;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::outcome::{Failure, print};
-use super::{logging, stopping};
-use crate::api::app::{App, AppOptions, RequestLimits};
-use crate::api::extension::{Extended, Extension, Started};
-use crate::api::keys::given::{self, GivenKey};
-use crate::api::keys::{self, ApiKey};
-use crate::cli::config::ServeArgs;
-use crate::domain::clock::Clock;
-use crate::domain::plan::Plan;
-use crate::domain::rate_limit::BanPolicy;
-use crate::serve::address::Address;
-use crate::serve::{LAST_SAVE, ServeOptions, Server, open_files, tls};
-use crate::store::{KeyStore, Location, Store};
+use super::config::{MEMORY, ServeArgs};
+use super::{Failure, print, start_log, stopping};
+use crate::api::keys::{self, StartKey};
+use crate::api::{app::AppOptions, extension::Extension};
+use crate::domain::{clock::Clock, plan::Plan};
+use crate::serve::{LAST_SAVE, Server, Settings, build, listener::Address};
+use crate::store;
+
+/// The greatest number of open files that are neither connections nor the database: standard streams, the listener, two runtimes, the
+/// signals, and files that are open briefly.
+const OTHER_FILES: usize = 32;
 
 /// Serves until the process is asked to stop, with an extension. `program` is the name of the calling program, for messages.
 ///
@@ -26,182 +23,116 @@ use crate::store::{KeyStore, Location, Store};
 ///
 /// [`Failure`] when the server could not be started, or ended by itself.
 pub fn serve(program: &'static str, args: &ServeArgs, extension: impl Extension) -> Result<(), Failure> {
-    logging::start(args.log, args.log_format);
+    start_log(args);
     // Signals are received from the start, so that an early one is not lost.
-    let stopped = stopping::listen(program, args.grace + LAST_SAVE).map_err(Failure::cannot_start)?;
+    let stopped = stopping::listen(program, args.app.grace + LAST_SAVE).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
-    runtime.block_on(run(args, extension, stopped))
-}
 
-async fn run(
-    args: &ServeArgs,
-    mut extension: impl Extension,
-    stopped: oneshot::Receiver<&'static str>,
-) -> Result<(), Failure> {
-    // The limit of open files is checked before the database opens the first one, so that a lack of files is reported as such.
-    let max_connections = possible_connections(args.max_connections)?;
-    let given = given::parse(&args.keys).map_err(|error| Failure::Usage(error.to_string()))?;
-    let mut app_options = AppOptions {
-        base_path: args.base_path.clone(),
-        clock: Clock::from_start(args.now),
-        ban: BanPolicy { after: args.ban_after, seconds: args.ban_seconds },
-        limits: RequestLimits { request_timeout: args.request_timeout, ..RequestLimits::default() },
-    };
-    extension.set_up(&mut app_options);
-    let location = Location::parse(&args.db);
-    let store = Store::open(&location).map_err(Failure::cannot_start)?;
-    let writer_ended = store.writer_ended();
-    let app = Arc::new(App::new(store, app_options));
-    let (tls, authority) = tls(args, &location, &app.store)?;
-    let options = ServeOptions { max_connections, header_timeout: args.header_timeout, grace: args.grace };
-    let server = Server::bind(&args.listen, Arc::clone(&app), tls, options)
-        .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
-    let base_url = server.base_url().map_err(Failure::cannot_start)?;
-    // Keys are adopted only now, so that a start that fails changes none.
-    let adopted = adopt_keys(&app.store, &given, &app.clock)?;
-    let dev_keys = if args.dev { issue_dev_keys(&app.store, &app.clock)? } else { Vec::new() };
-    let without_keys = !app.store.has_keys().map_err(Failure::cannot_start)?;
-    let keys = dev_keys.iter().map(|(_, key)| key).chain(given.iter().map(|given| &given.key)).cloned().collect();
-    let started = Started { app, keys, base_url: base_url.clone() };
-    let Extended { layer, notice: extended } = extension.start(started).await.map_err(Failure::cannot_start)?;
-    for exposure in exposures(args) {
-        tracing::warn!("{exposure}");
-    }
+    let given = keys::parse_given(&args.keys).map_err(|error| Failure::Usage(error.to_string()))?;
+    let dev = if args.dev { Plan::value_variants() } else { &[] };
+    let keys: Vec<_> = dev.iter().map(|plan| StartKey { plan: *plan, given: None }).chain(given).collect();
+    let mut app = AppOptions { clock: args.now.map_or_else(Clock::system, Clock::starting_at), ..args.app.clone() };
+    // Before the database opens the first file, so that a lack of files is reported as such.
+    app.max_connections = possible_connections(app.max_connections)?;
+    let db = (args.db != MEMORY).then(|| args.db.clone().into());
+    let settings = Settings { db, app, listen: args.listen.clone(), tls: args.tls.clone(), keys: keys.clone() };
 
-    let mut notice = String::new();
-    if let Some(path) = &authority {
-        notice += &format!("trust this authority: {}\n", path.display());
-    }
-    for (plan, key) in &dev_keys {
-        let mut reach = authority.as_ref().map_or_else(String::new, |path| format!("--cacert {} ", path.display()));
-        if let Address::Unix(path) = &args.listen {
-            reach += &format!("--unix-socket {} ", path.display());
+    runtime.block_on(async {
+        let server = build(settings, extension).await.map_err(Failure::cannot_start)?;
+        for exposure in exposures(args) {
+            tracing::warn!("{exposure}");
         }
-        notice += &format!(
-            "{plan:<10}  {0}\n  curl -i {reach}-H 'Authorization: Bearer {0}' {base_url}/pets\n",
-            key.reveal()
-        );
-    }
-    for (number, GivenKey { plan, .. }) in adopted.iter().zip(&given) {
-        // The user knows the key, and this output may be the log of a continuous integration job.
-        notice += &format!("{plan:<10}  key {number}, as given\n");
-    }
-    if without_keys {
-        notice += &match &location {
-            Location::File(path) => format!(
-                "no key is in force yet; issue one: reference keys issue --db {} --plan free --name me\n",
-                path.display()
-            ),
-            Location::Scratch => {
-                "a temporary database has no keys: start with --dev to get some, or give some with --key\n".to_owned()
-            }
-        };
-    }
-    notice += &extended;
-    if let Address::Unix(path) = &args.listen {
-        notice += &format!("judge it with: conform --unix-socket {} --base-url {base_url}\n", path.display());
-    }
-    // This line is the last one, because scripts wait for it.
-    notice += &match &args.listen {
-        Address::Tcp(_) => format!("listening on {base_url}\n"),
-        Address::Unix(path) => format!("listening on {base_url} at the Unix socket {}\n", path.display()),
-    };
-    print(&notice)?;
-    tracing::info!(%base_url, "serving");
-
-    let mut broken = false;
-    server
-        .run(layer, async {
+        print(&notice(args, &keys, &server)?)?;
+        tracing::info!(base_url = server.started.base_url, "serving");
+        let writer_ended = server.started.app.store.writer.ended();
+        let stop = async {
             tokio::select! {
                 // The thread that listens for signals lasts as long as the process.
-                Ok(signal) = stopped => tracing::info!("stopping on {signal}"),
-                () = writer_ended => broken = true,
+                Ok(signal) = stopped => {
+                    tracing::info!("stopping on {signal}");
+                    Ok(())
+                }
+                // A server that cannot store anything is of no use; a service manager can start another.
+                () = writer_ended => Err("the thread that writes the database ended; see the log"),
             }
-        })
-        .await;
-    if broken {
-        // A server that cannot store anything is of no use; a service manager can start another.
-        return Err(Failure::Failed("the thread that writes the database ended; see the log".to_owned()));
-    }
-    tracing::info!("stopped");
-    Ok(())
+        };
+        server.run(stop).await.map_err(Failure::failed)?;
+        tracing::info!("stopped");
+        Ok(())
+    })
 }
 
-/// The number of connections that the limit of open files allows, up to the number that is wanted. Fewer connections are better than
-/// clients that are lost when the process has no file left for them.
+/// Raises the limit of open files as far as `wanted` connections need and the system allows, and returns the number of connections that
+/// are possible. Fewer connections are better than clients that are lost when the process has no file left for them.
 fn possible_connections(wanted: usize) -> Result<usize, Failure> {
-    let (possible, limit) = open_files::make_room(wanted);
-    let limit = limit.map_or_else(|| "no".to_owned(), |limit| limit.to_string());
+    let reserved = store::open_files() + OTHER_FILES;
+    let needed = (wanted + reserved) as u64;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = maximum.map_or(needed, |maximum| maximum.min(needed));
+    if current.is_some_and(|current| current < raised) {
+        // A limit that cannot be raised shows below.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum });
+    }
+    let Some(limit) = getrlimit(Resource::Nofile).current else { return Ok(wanted) };
+    let possible = (limit as usize).saturating_sub(reserved).min(wanted);
+    let allowed = format!("the process may open {limit} files (ulimit -n)");
     if possible == 0 {
-        return Err(Failure::CannotStart(format!(
-            "the process may open {limit} files (ulimit -n), which leaves none for connections: raise it, for example \
-             to {}",
-            wanted + 64
-        )));
+        let message = format!("{allowed}, which leaves none for connections: raise it, for example to {needed}");
+        return Err(Failure::CannotStart(message));
     }
     if possible < wanted {
-        tracing::warn!(
-            "the process may open {limit} files (ulimit -n), too few for --max-connections {wanted}: it serves {possible} \
-             connections at a time"
-        );
+        tracing::warn!("{allowed}, too few for --max-connections {wanted}: it serves {possible} connections at a time");
     }
     Ok(possible)
 }
 
-/// Puts the given keys in force and returns their numbers.
-fn adopt_keys(store: &Store, given: &[GivenKey], clock: &Clock) -> Result<Vec<i64>, Failure> {
-    if given.is_empty() {
-        return Ok(Vec::new());
+/// Returns the lines that are printed before the server accepts connections: how to reach it, and with which keys.
+fn notice(args: &ServeArgs, keys: &[StartKey], server: &Server) -> Result<String, Failure> {
+    let base_url = &server.started.base_url;
+    let (mut notice, mut curl) = (String::new(), "curl -i ".to_owned());
+    // The last line says that the server listens, because scripts wait for it.
+    let mut end = format!("listening on {base_url}");
+    if let Some(authority) = &server.authority {
+        notice += &format!("trust this authority: {}\n", authority.display());
+        curl += &format!("--cacert {} ", authority.display());
     }
-    let key_store = KeyStore::open_for(store).map_err(Failure::cannot_start)?;
-    let numbers = given.iter().map(|given| given::adopt(&key_store, given, clock.now()));
-    numbers.collect::<Result<_, _>>().map_err(Failure::cannot_start)
+    if let Address::Unix(path) = &args.listen {
+        let path = path.display();
+        curl += &format!("--unix-socket {path} ");
+        end = format!(
+            "judge it with: conform --unix-socket {path} --base-url {base_url}\n{end} at the Unix socket {path}"
+        );
+    }
+    for (StartKey { plan, given }, (number, key)) in keys.iter().zip(&server.started.keys) {
+        notice += &match (given, key.reveal()) {
+            // The user knows the key, and this output may be the log of a continuous integration job.
+            (Some(_), _) => format!("{plan:<10}  key {number}, as given\n"),
+            (None, key) => format!("{plan:<10}  {key}\n  {curl}-H 'Authorization: Bearer {key}' {base_url}/pets\n"),
+        };
+    }
+    if !server.started.app.store.has_keys().map_err(Failure::cannot_start)? {
+        let issue = format!("reference keys issue --db {} --plan free --name me", args.db);
+        let issue = if args.db == MEMORY { "give some with --key" } else { &issue };
+        notice += &format!("no key is in force yet: start with --dev to get some, or {issue}\n");
+    }
+    Ok(notice + &server.extended.notice + &end + "\n")
 }
 
-fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
-    let key_store = KeyStore::open_for(store).map_err(Failure::cannot_start)?;
-    let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
-    let issued =
-        plans.into_iter().map(|plan| keys::issue(&key_store, "dev", plan, clock.now()).map(|(_, key)| (plan, key)));
-    issued.collect::<Result<_, _>>().map_err(Failure::cannot_start)
-}
-
-/// Warnings about options that let other users or networks read secrets.
+/// Returns a warning for each option that lets other users or networks read secrets.
 fn exposures(args: &ServeArgs) -> Vec<String> {
     let mut exposures = Vec::new();
-    if let Some(key) = args.tls_key.as_ref().filter(|key| tls::is_world_readable(key)) {
+    let mode = |path: &PathBuf| path.metadata().map_or(0, |file| file.permissions().mode());
+    if let Some(key) = args.tls.tls_key.as_ref().filter(|key| mode(key) & 0o004 != 0) {
         let key = key.display();
         exposures.push(format!("every user of this machine can read the private key {key}: run chmod 600 {key}"));
     }
-    let with_tls = args.tls_self_signed || args.tls_cert.is_some();
-    if args.dev && !with_tls && args.listen.ip().is_some_and(|ip| !ip.is_loopback()) {
-        exposures.push(format!(
-            "with --dev on {}, API keys travel unencrypted where others may read them: listen on 127.0.0.1 or use TLS",
-            args.listen
-        ));
+    let has_tls = args.tls.tls_self_signed || args.tls.tls_cert.is_some();
+    let is_reachable = args.listen.ip().is_some_and(|ip| !ip.is_loopback());
+    if args.dev && !has_tls && is_reachable {
+        let risk = "API keys travel unencrypted where others may read them: use TLS or 127.0.0.1";
+        exposures.push(format!("with --dev on {}, {risk}", args.listen));
     }
     exposures
-}
-
-/// The acceptor for TLS, if the options ask for TLS, and the path of the authority's certificate, if one was made.
-fn tls(
-    args: &ServeArgs,
-    location: &Location,
-    store: &Store,
-) -> Result<(Option<TlsAcceptor>, Option<PathBuf>), Failure> {
-    if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
-        return Ok((Some(tls::from_files(certificate, key).map_err(Failure::cannot_start)?), None));
-    }
-    if !args.tls_self_signed {
-        return Ok((None, None));
-    }
-    // In a folder that other users can write, a link could stand in place of the file.
-    let authority = match (location, store.scratch_folder()) {
-        (Location::File(path), _) => path.with_extension("ca.pem"),
-        (Location::Scratch, folder) => folder.unwrap_or(Path::new(".")).join("ca.pem"),
-    };
-    let acceptor = tls::self_signed(args.listen.ip(), &authority).map_err(Failure::cannot_start)?;
-    Ok((Some(acceptor), Some(authority)))
 }
 
 #[cfg(test)]

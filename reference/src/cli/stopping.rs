@@ -3,13 +3,11 @@
 //! Signals are received in a thread with a small runtime of its own. Storage that hangs can hold up every thread of the
 //! server's runtime, and its timers with them; the end of a process must not depend on those threads.
 
-use std::io;
+use std::io::{self, Write};
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
-
-use super::outcome::report;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{sync::oneshot, time::timeout};
 
 /// The exit code of a process that ended before its work was done.
 const UNFINISHED: i32 = 4;
@@ -31,30 +29,33 @@ const OUT_OF_TIME: &str = "ended without waiting any longer: the storage did not
 /// The error of the system when signals or a thread cannot be had.
 pub(super) fn listen(program: &'static str, bound: Duration) -> io::Result<oneshot::Receiver<&'static str>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (mut terminate, mut interrupt, mut hangup) = {
+    let mut signals = {
         let _entered = runtime.enter();
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?)
+        [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?]
     };
     let (stop, stopped) = oneshot::channel();
-    let mut asked_to_stop = async move || {
-        loop {
-            tokio::select! {
-                _ = terminate.recv() => return "SIGTERM",
-                _ = interrupt.recv() => return "Ctrl-C",
-                // A terminal sends SIGHUP when it closes, and a server outlives its terminal.
-                _ = hangup.recv() => tracing::info!("SIGHUP is ignored: send SIGTERM to stop"),
-            }
-        }
-    };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        let message = runtime.block_on(async move {
+        runtime.block_on(async {
             // The receiver is gone when the server has ended by itself.
-            let _ = stop.send(asked_to_stop().await);
-            let again = tokio::time::timeout(bound, asked_to_stop()).await;
-            if again.is_ok() { ASKED_AGAIN } else { OUT_OF_TIME }
+            let _ = stop.send(asked_to_stop(&mut signals).await);
+            let again = timeout(bound, asked_to_stop(&mut signals)).await;
+            let message = if again.is_ok() { ASKED_AGAIN } else { OUT_OF_TIME };
+            let write = move || io::stderr().write_all(format!("{program}: {message}\n").as_bytes());
+            let _ = timeout(LAST_WORDS, tokio::task::spawn_blocking(write)).await;
+            std::process::exit(UNFINISHED);
         });
-        report(format!("{program}: {message}\n"), LAST_WORDS);
-        std::process::exit(UNFINISHED);
     })?;
     Ok(stopped)
+}
+
+/// Waits for SIGTERM or SIGINT, and returns its name.
+async fn asked_to_stop([terminate, interrupt, hangup]: &mut [Signal; 3]) -> &'static str {
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return "SIGTERM",
+            _ = interrupt.recv() => return "Ctrl-C",
+            // A terminal sends SIGHUP when it closes, and a server outlives its terminal.
+            _ = hangup.recv() => tracing::info!("SIGHUP is ignored: send SIGTERM to stop"),
+        }
+    }
 }

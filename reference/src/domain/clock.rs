@@ -4,18 +4,13 @@
 //! `GET /pets/{petId}` before it happens. From there it runs on like any other clock. Timeouts do not
 //! use it, because they depend on elapsed time, not on the date.
 
-use std::fmt;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
-use axum::http::HeaderValue;
-use jiff::fmt::rfc2822::DateTimePrinter;
 use jiff::{SignedDuration, Timestamp};
 
 /// A source of the current time, and a way to wait by it.
 #[derive(Clone, Debug)]
-pub struct Clock(Kind);
+pub struct Clock(Arc<dyn TimeSource>);
 
 /// The time of a server whose clock another program controls.
 pub trait TimeSource: fmt::Debug + Send + Sync {
@@ -26,75 +21,51 @@ pub trait TimeSource: fmt::Debug + Send + Sync {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
-#[derive(Clone, Debug)]
-enum Kind {
-    System,
-    /// A clock that showed this time at this moment.
-    Started(Timestamp, Instant),
-    External(Arc<dyn TimeSource>),
+/// The machine's clock, ahead by a duration.
+#[derive(Debug)]
+struct Ahead(SignedDuration);
+
+impl TimeSource for Ahead {
+    fn now(&self) -> Timestamp {
+        Timestamp::now().saturating_add(self.0).unwrap_or(Timestamp::MAX)
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(duration))
+    }
 }
 
 impl Clock {
     /// The machine's own clock.
-    #[must_use]
     pub fn system() -> Self {
-        Self(Kind::System)
+        Self::controlled(Ahead(SignedDuration::ZERO))
     }
 
     /// A clock that shows `start` now and runs on from there. A time before 1970 counts as 1970.
-    #[must_use]
     pub fn starting_at(start: Timestamp) -> Self {
-        Self(Kind::Started(start.max(Timestamp::UNIX_EPOCH), Instant::now()))
-    }
-
-    /// [`Clock::starting_at`] the given time, or the machine's clock without one.
-    #[must_use]
-    pub fn from_start(start: Option<Timestamp>) -> Self {
-        start.map_or_else(Self::system, Self::starting_at)
+        Self::controlled(Ahead(start.max(Timestamp::UNIX_EPOCH).duration_since(Timestamp::now())))
     }
 
     /// A clock that another program controls. A program that embeds a server can let the server's time pass faster
     /// than its own.
-    #[must_use]
     pub fn controlled(source: impl TimeSource + 'static) -> Self {
-        Self(Kind::External(Arc::new(source)))
+        Self(Arc::new(source))
     }
 
     /// The current Unix time in whole seconds.
-    #[must_use]
     pub fn now(&self) -> u64 {
         u64::try_from(self.timestamp().as_second()).unwrap_or(0)
     }
 
     /// The current time, as exactly as it is known.
-    #[must_use]
     pub fn timestamp(&self) -> Timestamp {
-        match &self.0 {
-            Kind::System => Timestamp::now(),
-            Kind::External(source) => source.now(),
-            Kind::Started(start, since) => {
-                let passed = SignedDuration::try_from(since.elapsed()).unwrap_or(SignedDuration::MAX);
-                start.saturating_add(passed).unwrap_or(Timestamp::MAX)
-            }
-        }
+        self.0.now()
     }
 
     /// Waits until this duration has passed by this clock.
     pub async fn sleep(&self, duration: Duration) {
-        match &self.0 {
-            Kind::External(source) => source.sleep(duration).await,
-            _ => tokio::time::sleep(duration).await,
-        }
+        self.0.sleep(duration).await;
     }
-}
-
-/// The HTTP date (IMF-fixdate, RFC 9110 section 5.6.7) of a Unix time in seconds, as a header value.
-#[must_use]
-pub fn http_date(unix_seconds: u64) -> HeaderValue {
-    let time = i64::try_from(unix_seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-    let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&time.unwrap_or(Timestamp::MAX));
-    let text = text.ok().and_then(|text| HeaderValue::from_str(&text).ok());
-    text.unwrap_or_else(|| HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"))
 }
 
 #[cfg(test)]
@@ -141,12 +112,5 @@ mod tests {
         let clock = Clock::frozen(1_922_659_200);
         clock.sleep(Duration::from_millis(3_600_250)).await;
         assert_eq!((clock.now(), clock.timestamp().subsec_millisecond()), (1_922_662_800, 250));
-    }
-
-    #[test]
-    fn dates_are_in_the_format_of_http() {
-        assert_eq!(http_date(1_922_659_200), "Thu, 05 Dec 2030 00:00:00 GMT");
-        assert_eq!(http_date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
-        assert_eq!(http_date(u64::MAX), http_date(253_402_207_200), "the last one that can be written");
     }
 }

@@ -2,6 +2,6 @@
 
 pub mod clock;
 mod int64;
-pub mod plan;
+pub(crate) mod plan;
 pub mod rate_limit;
 pub mod wire;

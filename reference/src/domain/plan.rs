@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
+
 /// The numbers of requests that a key may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -11,46 +13,42 @@ pub struct Limits {
     pub per_day: u64,
 }
 
-/// A subscription plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A subscription plan. The description of each is also the help of `--plan`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Plan {
-    /// 60 requests a minute, 1,000 a day.
+    /// 60 requests a minute, 1,000 a day
     Free,
-    /// 300 requests a minute, 10,000 a day.
+    /// 300 requests a minute, 10,000 a day
     Pro,
-    /// 1,000 requests a minute, 100,000 a day.
+    /// 1,000 requests a minute, 100,000 a day
     Business,
-    /// Agreed figures; without an agreement, [`Plan::ENTERPRISE_DEFAULT`].
+    /// Agreed figures: --rpm and --rpd
     Enterprise,
     /// An enterprise key whose figures were agreed.
+    #[value(skip)]
     Custom(Limits),
 }
 
 impl Plan {
-    /// The limits of an enterprise key without an agreement. The specification leaves them to the contract; these are so
-    /// high that a load test on one machine never meets them.
-    pub const ENTERPRISE_DEFAULT: Limits = Limits { per_minute: 1_000_000, per_day: 100_000_000 };
-
     /// The limits of a key on this plan.
-    #[must_use]
     pub const fn limits(self) -> Limits {
         match self {
             Self::Free => Limits { per_minute: 60, per_day: 1_000 },
             Self::Pro => Limits { per_minute: 300, per_day: 10_000 },
             Self::Business => Limits { per_minute: 1_000, per_day: 100_000 },
-            Self::Enterprise => Self::ENTERPRISE_DEFAULT,
+            // The specification leaves the figures to an agreement; without one, they are so high that a load test on one
+            // machine never meets them.
+            Self::Enterprise => Limits { per_minute: 1_000_000, per_day: 100_000_000 },
             Self::Custom(limits) => limits,
         }
     }
 
     /// The plan of this name, with the figures that it has without an agreement.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Free, Self::Pro, Self::Business, Self::Enterprise].into_iter().find(|plan| plan.name() == name)
+        Self::value_variants().iter().copied().find(|plan| plan.name() == name)
     }
 
     /// The plan's name in lower case: `free`, `pro`, `business` or `enterprise`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Free => "free",

@@ -7,6 +7,8 @@
 //! A key whose client keeps sending requests in an exhausted window is banned for a while (the specification announces
 //! a ban but gives no figures). A ban ends with a UTC minute, so that Remaining never rises within a window.
 
+use clap::Parser;
+
 use crate::domain::plan::Limits;
 
 const MINUTE: u64 = 60;
@@ -28,18 +30,15 @@ pub struct Usage {
 }
 
 /// The conditions and the length of a temporary ban for repeated requests over a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parser)]
 pub struct BanPolicy {
-    /// The number of refused requests that do not lead to a ban yet, 10 by default. With 0, no key is ever banned.
+    /// Refused requests in one exhausted window before the key is banned for a while; 0 never bans
+    #[arg(long = "ban-after", value_name = "REQUESTS", default_value_t = 10, help_heading = "Rate limits")]
     pub after: u64,
-    /// The least length of a ban in seconds, 300 by default. A ban runs on to the end of the minute.
-    pub seconds: u64,
-}
 
-impl Default for BanPolicy {
-    fn default() -> Self {
-        Self { after: 10, seconds: 300 }
-    }
+    /// How long a ban lasts at least; it ends with a minute
+    #[arg(long = "ban-seconds", value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=31_536_000), help_heading = "Rate limits")]
+    pub seconds: u64,
 }
 
 /// The values of the three `X-RateLimit-*` headers.
@@ -55,7 +54,6 @@ pub struct Quota {
 
 impl Quota {
     /// The quota of a client without a valid key: no request is allowed until the next minute.
-    #[must_use]
     pub const fn anonymous(now: u64) -> Self {
         Self { limit: 0, remaining: 0, reset: (now / MINUTE + 1) * MINUTE }
     }

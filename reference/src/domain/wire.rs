@@ -22,11 +22,10 @@ pub enum PetStatus {
 }
 
 impl PetStatus {
-    /// All statuses, in the order of the specification.
+    /// All statuses, in the order of the specification. The database has their places in it.
     pub const ALL: [Self; 3] = [Self::Available, Self::Pending, Self::Sold];
 
     /// The name of the status in JSON and in the query.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Available => "available",
@@ -36,7 +35,6 @@ impl PetStatus {
     }
 
     /// The status with exactly this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }

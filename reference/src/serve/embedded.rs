@@ -1,21 +1,12 @@
 //! A whole server inside another program: on a loopback port or a Unix socket, with a temporary database.
 
-use std::sync::Arc;
+use tokio::{sync::oneshot, task::JoinHandle};
 
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-
-use crate::api::app::{App, AppOptions, RequestLimits};
-use crate::api::extension::{Extended, Extension, ExtensionError, Plain, Started};
-use crate::api::keys::{self, ApiKey, IssueError};
-use crate::domain::clock::Clock;
-use crate::domain::plan::Plan;
-use crate::domain::rate_limit::BanPolicy;
-use crate::serve::address::Address;
-use crate::serve::{ServeOptions, Server};
-use crate::store::{KeyStore, Location, OpenError, Store, StoreError};
-
-const BASE_PATH: &str = "/v1";
+use super::{Settings, StartError, build, listener::Address, tls::Tls};
+use crate::api::app::AppOptions;
+use crate::api::extension::{Extension, Plain, Started};
+use crate::api::keys::{ApiKey, StartKey};
+use crate::domain::{clock::Clock, plan::Plan};
 
 /// Options of an embedded server.
 #[derive(Clone, Debug)]
@@ -30,38 +21,16 @@ pub struct EmbeddedOptions {
 
 impl EmbeddedOptions {
     /// The options of a server on a free loopback port.
-    #[must_use]
     pub fn new(plan: Plan, clock: Clock) -> Self {
-        Self { plan, clock, listen: Address::LOOPBACK }
+        Self { plan, clock, listen: Address::Tcp(([127, 0, 0, 1], 0).into()) }
     }
-}
-
-/// The reason why an embedded server did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum EmbeddedError {
-    /// The temporary database could not be created.
-    #[error("no database: {0}")]
-    Open(#[from] OpenError),
-    /// The temporary database does not work.
-    #[error("the database failed: {0}")]
-    Store(#[from] StoreError),
-    /// A key of the server could not be issued.
-    #[error("no API key: {0}")]
-    Key(#[from] IssueError),
-    /// The server cannot listen on its address.
-    #[error("cannot listen: {0}")]
-    Listen(#[from] std::io::Error),
-    /// The extension of the server did not start.
-    #[error("the extension did not start: {0}")]
-    Extension(ExtensionError),
 }
 
 /// A running server. It stops when [`Embedded::shutdown`] is called, or when it is dropped.
 #[derive(Debug)]
 pub struct Embedded {
     base_url: String,
-    key: ApiKey,
-    second_key: ApiKey,
+    keys: Vec<(i64, ApiKey)>,
     stop: oneshot::Sender<()>,
     server: JoinHandle<()>,
 }
@@ -71,8 +40,8 @@ impl Embedded {
     ///
     /// # Errors
     ///
-    /// [`EmbeddedError`] when there is no place for the database, or the address cannot be had.
-    pub async fn start(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
+    /// [`StartError`] when there is no place for the database, or the address cannot be had.
+    pub async fn start(options: EmbeddedOptions) -> Result<Self, StartError> {
         Self::start_with(options, Plain).await
     }
 
@@ -80,50 +49,33 @@ impl Embedded {
     ///
     /// # Errors
     ///
-    /// [`EmbeddedError`] when there is no place for the database, the address cannot be had, or the extension does not start.
-    pub async fn start_with(options: EmbeddedOptions, mut extension: impl Extension) -> Result<Self, EmbeddedError> {
-        let mut app_options = AppOptions {
-            base_path: BASE_PATH.to_owned(),
-            clock: options.clock,
-            ban: BanPolicy::default(),
-            limits: RequestLimits::default(),
-        };
-        extension.set_up(&mut app_options);
-        let clock = app_options.clock.clone();
-        let store = Store::open(&Location::Scratch)?;
-        let issued = KeyStore::open_for(&store)?;
-        let (_, key) = keys::issue(&issued, "embedded", options.plan, clock.now())?;
-        let (_, second_key) = keys::issue(&issued, "embedded, second", options.plan, clock.now())?;
-        let app = Arc::new(App::new(store, app_options));
-        let server = Server::bind(&options.listen, Arc::clone(&app), None, ServeOptions::default())?;
-        let base_url = server.base_url()?;
-        let keys = vec![key.clone(), second_key.clone()];
-        let started = Started { app, keys, base_url: base_url.clone() };
-        let Extended { layer, .. } = extension.start(started).await.map_err(EmbeddedError::Extension)?;
+    /// [`StartError`] when there is no place for the database, the address cannot be had, or the extension does not start.
+    pub async fn start_with(options: EmbeddedOptions, extension: impl Extension) -> Result<Self, StartError> {
+        let keys = vec![StartKey { plan: options.plan, given: None }; 2];
+        let (app, listen) = (AppOptions::new(options.clock), options.listen);
+        let server = build(Settings { db: None, app, listen, tls: Tls::default(), keys }, extension).await?;
+        let Started { base_url, keys, .. } = server.started.clone();
         let (stop, stopped) = oneshot::channel();
-        let server = tokio::spawn(server.run(layer, async {
+        let server = tokio::spawn(server.run(async {
             // A dropped sender stops the server too.
             let _ = stopped.await;
         }));
-        Ok(Self { base_url, key, second_key, stop, server })
+        Ok(Self { base_url, keys, stop, server })
     }
 
     /// The base address of the API, such as `http://127.0.0.1:40123/v1`.
-    #[must_use]
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
     /// The key to send as `Authorization: Bearer …`.
-    #[must_use]
     pub fn api_key(&self) -> &str {
-        self.key.reveal()
+        self.keys[0].1.reveal()
     }
 
     /// Another key of the same plan, with a limit of its own.
-    #[must_use]
     pub fn second_api_key(&self) -> &str {
-        self.second_key.reveal()
+        self.keys[1].1.reveal()
     }
 
     /// Stops the server: requests in flight finish, then the database goes away.

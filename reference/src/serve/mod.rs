@@ -1,215 +1,232 @@
-//! Serving: the listener, the connections, and the order in which everything stops.
+//! Serving: how a server is put together, its connections, and the order in which everything stops.
 
-pub mod address;
-mod connection;
 pub(crate) mod embedded;
-mod listener;
-pub mod open_files;
+pub(crate) mod listener;
 pub mod tls;
 
-use std::io::{self, ErrorKind};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{error::Error, io, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
-use tokio::task::JoinSet;
+use axum::body::Body;
+use hyper::{Request, body::Incoming, server::conn::http1};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tempfile::TempDir;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::{task::JoinSet, time::timeout};
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
 
-use crate::api::app::App;
-use crate::api::extension::Around;
-use crate::api::router;
-use crate::serve::address::Address;
-use connection::Connection;
-use listener::{Listener, Stream};
+use crate::api::app::{App, AppOptions};
+use crate::api::extension::{Answers, Extended, Extension, ExtensionError, Started};
+use crate::api::keys::{KeyError, StartKey};
+use crate::api::routes;
+use crate::store::{OpenError, Store, private_folder};
+use listener::{Address, Listener, Stream};
+use tls::Tls;
 
 /// The interval at which usage is stored in the database. A kill or a power cut loses the usage of one interval.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// The time for which a stopping server tries to store usage.
-pub const LAST_SAVE: Duration = Duration::from_secs(3);
+pub(crate) const LAST_SAVE: Duration = Duration::from_secs(3);
 
-/// The bounds and timeouts of connections.
-#[derive(Clone, Copy, Debug)]
-pub struct ServeOptions {
-    /// The number of connections that are served at a time, 4096 by default. Further ones wait to be accepted.
-    pub max_connections: usize,
-    /// The longest time for a TLS handshake, for the head of a request from the beginning of the connection or the end of the response
-    /// before, and for which a client may read nothing of a response: 10 s by default.
-    pub header_timeout: Duration,
-    /// The longest time that requests in flight may take to finish when the server stops, 10 s by default.
-    pub grace: Duration,
+/// The length in bytes up to which the head of a request is read in any case. hyper refuses a head that is incomplete at this length.
+const MAX_HEAD: usize = 32 * 1024;
+
+/// Everything that is decided before a server is built.
+pub(crate) struct Settings {
+    /// The database; without one, a temporary one.
+    pub(crate) db: Option<PathBuf>,
+    pub(crate) app: AppOptions,
+    pub(crate) listen: Address,
+    pub(crate) tls: Tls,
+    /// The keys that the server has from its start on.
+    pub(crate) keys: Vec<StartKey>,
 }
 
-impl Default for ServeOptions {
-    fn default() -> Self {
-        Self { max_connections: 4096, header_timeout: Duration::from_secs(10), grace: Duration::from_secs(10) }
-    }
+/// The reason why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database, or a file for HTTPS, could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The server cannot listen on its address.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(Address, io::Error),
+    /// A key could not be put in force.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The extension of the server did not start.
+    #[error(transparent)]
+    Extension(ExtensionError),
 }
 
-/// A server that has its address but does not accept yet.
-pub struct Server {
+/// A server that has its address but does not accept connections yet.
+pub(crate) struct Server {
+    /// The application, its keys in the order of the settings, and the base URL.
+    pub(crate) started: Started,
+    /// The certificate of the authority to trust, if it was made.
+    pub(crate) authority: Option<PathBuf>,
+    pub(crate) extended: Extended,
     listener: Listener,
-    app: Arc<App>,
     tls: Option<TlsAcceptor>,
-    options: ServeOptions,
+    /// The folder of the authority's certificate beside a temporary database.
+    folder: Option<TempDir>,
+}
+
+/// Builds a server with an extension: the program and an embedded server alike.
+pub(crate) async fn build(mut settings: Settings, mut extension: impl Extension) -> Result<Server, StartError> {
+    extension.set_up(&mut settings.app);
+    let Settings { db, app, listen, tls, keys } = settings;
+    let store = db.as_deref().map_or_else(Store::temporary, Store::open)?;
+    let app = Arc::new(App::new(store, app));
+    let cannot_listen = |error| StartError::Listen(listen.clone(), error);
+    let listener = Listener::bind(&listen).await.map_err(cannot_listen)?;
+    let (mut authority, mut folder) = (None, None);
+    let acceptor = match &tls {
+        Tls { tls_cert: Some(certificate), tls_key: Some(key), .. } => Some(tls::from_files(certificate, key)?),
+        Tls { tls_self_signed: true, .. } => {
+            let path = match &db {
+                Some(db) => db.with_extension("ca.pem"),
+                None => folder.insert(private_folder()?).path().join("ca.pem"),
+            };
+            Some(tls::self_signed(listen.ip(), authority.insert(path))?)
+        }
+        _ => None,
+    };
+    let scheme = if acceptor.is_some() { "https" } else { "http" };
+    let base_url = format!("{scheme}://{}{}", listener.authority().map_err(cannot_listen)?, app.options.base_path);
+    // Keys come last, so that a start that fails changes none.
+    let keys = StartKey::put_in_force(&keys, &app.store.keys, app.options.clock.now())?;
+    let started = Started { app: Arc::clone(&app), keys, base_url };
+    let extended = extension.start(started.clone()).await.map_err(StartError::Extension)?;
+    Ok(Server { started, authority, extended, listener, tls: acceptor, folder })
 }
 
 impl Server {
-    /// Takes the address, without accepting connections yet.
-    ///
-    /// # Errors
-    ///
-    /// The error of the system when the address cannot be had: another server listens there, or the path of a Unix socket names
-    /// a file of another kind.
-    pub fn bind(address: &Address, app: Arc<App>, tls: Option<TlsAcceptor>, options: ServeOptions) -> io::Result<Self> {
-        Ok(Self { listener: Listener::bind(address)?, app, tls, options })
-    }
-
-    /// The base address of the API, with the port that was really taken; on a Unix socket its host is `localhost`.
-    ///
-    /// # Errors
-    ///
-    /// The error of the system when it does not know the address.
-    pub fn base_url(&self) -> io::Result<String> {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
-        Ok(format!("{scheme}://{}{}", self.listener.authority()?, self.app.base_path))
-    }
-
-    /// Serves with a layer around the application until `stop` completes. Then no connection is accepted any more, requests in flight finish
-    /// (for as long as the grace lasts), and the usage of keys is stored.
-    pub async fn run(self, layer: impl Around, stop: impl Future<Output = ()>) {
-        let Self { listener, app, tls, options } = self;
+    /// Serves until `stop` completes. Then no connection is accepted any more, requests in flight finish (for as long as the grace
+    /// lasts), and the usage of keys is stored. Returns the output of `stop`.
+    pub(crate) async fn run<T>(self, stop: impl Future<Output = T>) -> T {
+        let Self { started: Started { app, .. }, extended, listener, tls, folder: _until_the_end, .. } = self;
         let (end_saving, ended) = oneshot::channel();
         let saving = tokio::spawn(save_usage(Arc::clone(&app), ended));
-        let (stopping, _) = watch::channel(false);
-        let (entrance, mut connections) = (router::router(&app), JoinSet::new());
-        let places = Arc::new(Semaphore::new(options.max_connections));
+        let (entrance, mut connections, graceful) = (routes::router(&app), JoinSet::new(), GracefulShutdown::new());
+        let places = Arc::new(Semaphore::new(app.options.max_connections));
 
         let mut stop = std::pin::pin!(stop);
-        loop {
-            let accepted = tokio::select! {
+        let stopped = loop {
+            let accepted = async {
+                // The semaphore is never closed.
+                let place = Arc::clone(&places).acquire_owned().await;
+                (listener.accept().await, place)
+            };
+            let (stream, place) = tokio::select! {
                 biased;
-                () = &mut stop => break,
-                accepted = accept(&listener, &places) => accepted,
+                stopped = &mut stop => break stopped,
+                accepted = accepted => accepted,
             };
             // Connections that have ended are forgotten.
             while connections.try_join_next().is_some() {}
-            match accepted {
-                Ok(Some((stream, place))) => {
-                    let answers = layer.layer(entrance.clone());
-                    let connection = Connection { answers, tls: tls.clone(), options, stopping: stopping.subscribe() };
-                    connections.spawn(async move {
-                        connection.serve(stream).await;
-                        drop(place);
-                    });
+            let (answers, tls) = ((extended.around)(entrance.clone()), tls.clone());
+            let (patience, shutdown) = (app.options.header_timeout, graceful.watcher());
+            connections.spawn(async move {
+                if let Err(error) = serve_connection(stream, tls, answers, patience, shutdown).await {
+                    tracing::debug!(%error, "a connection ended early");
                 }
-                Ok(None) => {}
-                Err(error) => {
-                    // Nothing but waiting helps when the process is out of files or memory.
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            }
-        }
+                drop(place);
+            });
+        };
 
         drop(listener);
-        stopping.send_replace(true);
-        let all_have_ended = async { while connections.join_next().await.is_some() {} };
-        if tokio::time::timeout(options.grace, all_have_ended).await.is_err() {
+        if timeout(app.options.grace, graceful.shutdown()).await.is_err() {
             tracing::warn!("some connections did not end in time and are cut off");
         }
         connections.shutdown().await;
-        // A save that is under way ends first. The last save stores the usage that it could not store.
         drop(end_saving);
         let _ = saving.await;
-        save_usage_at_last(&app).await;
         // Ends once the queue is empty: one commit for each batch that waits.
-        app.store.stop_writing();
+        app.store.writer.stop();
+        stopped
     }
 }
 
-/// A connection, and its place among those that are served.
-type Placed = (Box<dyn Stream>, OwnedSemaphorePermit);
-
-/// Waits for a free place, then for the next connection. `None` if the connection has ended already.
-async fn accept(listener: &Listener, places: &Arc<Semaphore>) -> io::Result<Option<Placed>> {
-    // The semaphore is never closed.
-    let Ok(place) = Arc::clone(places).acquire_owned().await else { return Ok(None) };
-    match listener.accept().await {
-        Ok(stream) => Ok(Some((stream, place))),
-        Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) => Ok(None),
-        Err(error) => Err(error),
+/// Serves a connection until its end, or until `shutdown` tells it to end after the request in progress. `patience` is the longest time
+/// for the TLS handshake, for the head of a request, and for which the client may read nothing.
+///
+/// hyper itself answers bytes that are no request. Its timer for the head of a request runs from the end of the response before, so it
+/// bounds idle connections too. A client that reads nothing of a response holds its connection for no longer.
+async fn serve_connection(
+    mut stream: Box<dyn Stream>,
+    tls: Option<TlsAcceptor>,
+    answers: Answers,
+    patience: Duration,
+    shutdown: Watcher,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    if let Some(acceptor) = tls {
+        stream = Box::new(timeout(patience, acceptor.accept(stream)).await??);
     }
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(patience));
+    let answers = answers.map_request(|request: Request<Incoming>| request.map(Body::new));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .half_close(true)
+        .max_buf_size(MAX_HEAD)
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(answers));
+    Ok(shutdown.watch(connection).await?)
 }
 
-/// Stores the usage of keys at intervals, until the channel is closed.
+/// Stores the usage of keys at intervals until the channel is closed, and then for the last time. The last save finds room in the queue
+/// sooner or later, because no client adds animals any more.
 async fn save_usage(app: Arc<App>, mut ended: oneshot::Receiver<()>) {
-    let mut ticks = tokio::time::interval(SAVE_EVERY);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            _ = &mut ended => return,
-            _ = ticks.tick() => {}
-        }
+    while timeout(SAVE_EVERY, &mut ended).await.is_err() {
         if let Err(error) = app.keys.save_usage().await {
             tracing::warn!(%error, "key usage could not be saved; retrying");
         }
     }
-}
-
-/// Stores the usage of keys for the last time. The save finds room in the queue sooner or later, because no client adds animals any more.
-async fn save_usage_at_last(app: &App) {
-    let deadline = Instant::now() + LAST_SAVE;
-    while let Err(error) = app.keys.save_usage().await {
-        if Instant::now() >= deadline {
-            tracing::error!(%error, "the last usage could not be saved: the next start does not know it");
-            return;
+    let last_save = async {
+        while app.keys.save_usage().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    if timeout(LAST_SAVE, last_save).await.is_err() {
+        tracing::error!("the last usage could not be saved: the next start does not know it");
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
-    use axum::http::Request;
-    use tower::ServiceExt;
+    use axum::{body::Body, http::Request};
 
     use super::*;
-    use crate::api::app::{AppOptions, RequestLimits};
-    use crate::domain::clock::Clock;
-    use crate::domain::plan::Plan;
-    use crate::domain::rate_limit::BanPolicy;
-    use crate::store::{KeyStore, Location, Store, StoreError};
+    use crate::domain::{clock::Clock, plan::Plan};
+    use crate::store::StoreError;
 
     #[tokio::test]
     async fn what_keys_have_used_is_written_down_at_last_when_there_is_room_again() {
-        let store = Store::open(&Location::Scratch).expect("a store");
-        let key_store = KeyStore::open_for(&store).expect("a second connection");
-        let (_, key) = crate::api::keys::issue(&key_store, "test", Plan::Free, 0).expect("a key");
-        let options = AppOptions {
-            base_path: String::new(),
-            clock: Clock::frozen(600),
-            ban: BanPolicy::default(),
-            limits: RequestLimits::default(),
-        };
-        let app = Arc::new(App::new(store, options));
-        let mut request = Request::builder().uri("/pets").header("host", "test");
+        let store = Store::temporary().expect("a store");
+        let (number, key) = crate::api::keys::issue(&store.keys, "test", Plan::Free, 0).expect("a key");
+        let app = Arc::new(App::new(store, AppOptions::new(Clock::frozen(600))));
+        let mut request = Request::builder().uri("/v1/pets").header("host", "test");
         request = request.header("authorization", format!("Bearer {}", key.reveal()));
         let request = request.body(Body::empty()).expect("a request");
-        let answer = router::router(&app).oneshot(request).await.expect("an answer");
+        let answer = routes::router(&app).oneshot(request).await.expect("an answer");
         assert_eq!(answer.status(), 200);
 
         // While another process has the database, the writer waits with a batch, and the queue gets full.
-        key_store.lock();
+        app.store.keys.lock();
         let pet = || crate::domain::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
         let mut refused_in_a_row = 0;
         while refused_in_a_row < 100 {
             let created = tokio::time::timeout(Duration::ZERO, app.store.create(pet())).await;
-            refused_in_a_row = if matches!(created, Ok(Err(StoreError::QueueFull))) { refused_in_a_row + 1 } else { 0 };
+            refused_in_a_row =
+                if matches!(created, Ok(Err(StoreError::Unavailable(_)))) { refused_in_a_row + 1 } else { 0 };
         }
         // The first attempt finds no room; then there is some again.
-        tokio::join!(save_usage_at_last(&app), async { key_store.unlock() });
-        assert_eq!(key_store.list().expect("the keys")[0].usage.in_minute, 1);
+        tokio::join!(save_usage(Arc::clone(&app), oneshot::channel().1), async { app.store.keys.unlock() });
+        assert_eq!(app.store.usage(number).expect("its usage").in_minute, 1);
     }
 }

@@ -1,66 +1,56 @@
 //! HTTPS: a certificate from files, or one that is generated at start.
 
 use std::fs;
-use std::net::IpAddr;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use std::{error::Error, net::IpAddr, sync::Arc};
 
-use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use clap::Args;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose, date_time_ymd,
 };
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, pki_types::pem::PemObject};
+use tempfile::NamedTempFile;
 use tokio_rustls::TlsAcceptor;
 
-/// The number of days for which a certificate made at start is valid, from the day on which it is made.
-const VALID_FOR_DAYS: i64 = 397;
+use crate::store::{OpenError, OpenErrorKind};
 
-/// The reason why HTTPS cannot be served.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read as PEM.
-    #[error("cannot read {}: {detail}; it must hold PEM", .path.display())]
-    Unreadable {
-        /// The path of the certificate or the key.
-        path: PathBuf,
-        /// The defect of the file.
-        detail: String,
-    },
-    /// The certificate and the key do not make a server.
-    #[error("the certificate and the key cannot be used: {0}")]
-    Unusable(#[from] rustls::Error),
-    /// A certificate could not be made.
-    #[error("cannot make a certificate: {0}")]
-    Generate(#[from] rcgen::Error),
-    /// The certificate of the authority could not be written.
-    #[error("cannot write {}: {detail}", .path.display())]
-    Unwritable {
-        /// The path of the authority's certificate.
-        path: PathBuf,
-        /// The error of the system.
-        detail: std::io::Error,
-    },
+/// The number of days for which a certificate made at start is valid, from the day on which it is made.
+const VALID_FOR_DAYS: u32 = 397;
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// The encryption of connections, without which the server speaks HTTP.
+#[derive(Clone, Debug, Default, Args)]
+#[allow(clippy::struct_field_names, reason = "they are the names of the options")]
+pub struct Tls {
+    /// Serve HTTPS with this certificate chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "HTTPS")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "HTTPS")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// Serve HTTPS with a certificate made at start, and print where its authority is
+    #[arg(long, conflicts_with = "tls_cert", help_heading = "HTTPS")]
+    pub(crate) tls_self_signed: bool,
 }
 
 /// Makes an acceptor of the certificate chain and the key in two PEM files.
 ///
 /// # Errors
 ///
-/// [`TlsError`] when they cannot be read or do not belong together.
-pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
-    let unreadable = |path: &Path, detail: String| TlsError::Unreadable { path: path.to_owned(), detail };
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| unreadable(certificate, error.to_string()))?;
-    if chain.is_empty() {
-        return Err(unreadable(certificate, "it holds no certificate".to_owned()));
-    }
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, error.to_string()))?;
-    acceptor(chain, key)
+/// [`OpenError`] when they cannot be read or do not belong together.
+pub(super) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, OpenError> {
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let chain = chain.map_err(OpenErrorKind::https(certificate))?;
+    acceptor(chain, PrivateKeyDer::from_pem_file(key).map_err(OpenErrorKind::https(key))?)
+        .map_err(OpenErrorKind::https(certificate))
 }
 
 /// Makes an authority, and a certificate of it for `localhost`, the loopback addresses and `address`. The authority's certificate is
@@ -68,45 +58,48 @@ pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsErro
 ///
 /// # Errors
 ///
-/// [`TlsError`] when the file cannot be written.
-pub fn self_signed(address: Option<IpAddr>, authority: &Path) -> Result<TlsAcceptor, TlsError> {
-    let mut params = short_lived(Vec::new())?;
-    params.distinguished_name.push(DnType::CommonName, "Animal Store throw-away authority");
-    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+/// [`OpenError`] when the file cannot be written.
+pub fn self_signed(address: Option<IpAddr>, authority: &Path) -> Result<TlsAcceptor, OpenError> {
+    let make = || -> Result<_, Box<dyn Error>> {
+        let mut params = short_lived(Vec::new(), "Animal Store throw-away authority")?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
 
-    let mut params = short_lived(names(address))?;
-    params.distinguished_name.push(DnType::CommonName, "Animal Store");
-    // Strict clients, such as Python from 3.13 on, refuse a certificate without these (RFC 5280 section 4.2.1).
-    params.use_authority_key_identifier_extension = true;
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let key = KeyPair::generate()?;
-    let certificate = params.signed_by(&key, &issuer)?;
+        let mut params = short_lived(names(address), "Animal Store")?;
+        // Strict clients, such as Python from 3.13 on, refuse a certificate without these (RFC 5280 section 4.2.1).
+        params.use_authority_key_identifier_extension = true;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &issuer)?;
+        write_anew(authority, &issuer.pem(), rustix::process::getuid().as_raw())?;
+        Ok(acceptor(vec![certificate.into()], PrivatePkcs8KeyDer::from(key.serialize_der()).into())?)
+    };
+    make().map_err(OpenErrorKind::https(authority))
+}
 
-    fs::write(authority, issuer.pem()).map_err(|detail| TlsError::Unwritable { path: authority.to_owned(), detail })?;
-    acceptor(vec![certificate.der().clone()], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
+/// Writes a file for this user alone in place of one that the user owns. A link in its place is replaced, not followed.
+fn write_anew(path: &Path, text: &str, user: u32) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|file| file.uid() != user) {
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "the file belongs to another user"));
+    }
+    let folder = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// The parameters of a certificate that is valid from yesterday, for clients whose clock is a little behind, for somewhat over a
 /// year, because some clients refuse a longer time. `--now` has no effect on it: clients go by their own clock.
-fn short_lived(names: Vec<String>) -> Result<CertificateParams, rcgen::Error> {
+fn short_lived(names: Vec<String>, common_name: &str) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(names)?;
-    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let midnight = |date: jiff::civil::Date| {
-        // Months and days are 1 to 31 in both libraries.
-        date_time_ymd(date.year().into(), date.month().unsigned_abs(), date.day().unsigned_abs())
-    };
-    params.not_before = midnight(today.saturating_sub(1.day()));
-    params.not_after = midnight(today.saturating_add(VALID_FOR_DAYS.days()));
+    params.distinguished_name.push(DnType::CommonName, common_name);
+    let now = date_time_ymd(1970, 1, 1) + SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    params.not_before = now - DAY;
+    params.not_after = now + VALID_FOR_DAYS * DAY;
     Ok(params)
-}
-
-/// Returns true if every user of this machine may read the file.
-#[must_use]
-pub fn is_world_readable(key: &Path) -> bool {
-    fs::metadata(key).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
 }
 
 /// The names in the certificate of a server that listens at an address.
@@ -116,7 +109,7 @@ fn names(address: Option<IpAddr>) -> Vec<String> {
     names
 }
 
-fn acceptor(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<TlsAcceptor, TlsError> {
+fn acceptor(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<TlsAcceptor, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
@@ -128,6 +121,8 @@ fn acceptor(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) ->
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -138,5 +133,21 @@ mod tests {
         for known in ["127.0.0.1", "127.0.0.2", "::1", "0.0.0.0", "::"] {
             assert!(more(known).is_empty(), "{known}");
         }
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_file_is_replaced_and_a_file_of_another_user_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, target) = (folder.path().join("a.ca.pem"), folder.path().join("precious"));
+        fs::write(&target, "mine").expect("a file");
+        std::os::unix::fs::symlink(&target, &path).expect("a link");
+        let user = fs::metadata(&target).expect("a file").uid();
+        write_anew(&path, "PEM", user).expect("written");
+        assert_eq!(fs::read_to_string(&target).expect("the file"), "mine");
+        let file = fs::symlink_metadata(&path).expect("a file");
+        assert_eq!((file.is_file(), file.permissions().mode() & 0o777), (true, 0o600));
+        let refused = write_anew(&path, "PEM of another user", user + 1).expect_err("it is not theirs");
+        assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "PEM");
     }
 }

@@ -1,12 +1,13 @@
 //! API keys in the database: only their hashes are stored.
 
-use std::path::Path;
+use std::{path::Path, sync::Mutex};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use super::error::{OpenError, StoreError};
-use super::schema::{self, Durability};
-use crate::domain::plan::Limits;
+use super::open;
+use super::{Store, lock};
+use crate::domain::plan::{Limits, Plan};
 use crate::domain::rate_limit::Usage;
 
 /// A key as it is stored.
@@ -20,31 +21,14 @@ pub struct StoredKey {
     pub plan: String,
     /// The numbers of requests that the key admits.
     pub limits: Limits,
-    /// The SHA-256 of the whole key.
-    pub hash: [u8; 32],
     /// The time at which the key was issued, as a Unix time in seconds.
-    pub created_at: i64,
+    pub issued_at: i64,
     /// The time at which the key was revoked, as a Unix time in seconds.
     pub revoked_at: Option<i64>,
-    /// The usage of the key when it was last stored.
-    pub usage: Usage,
-}
-
-/// A key about to be stored.
-#[derive(Clone, Debug)]
-pub struct NewKey<'a> {
-    /// The name that its owner gives the key.
-    pub name: &'a str,
-    /// The name of the key's plan.
-    pub plan: &'a str,
-    /// The numbers of requests that the key admits.
-    pub limits: Limits,
-    /// The time at which the key is issued, as a Unix time in seconds.
-    pub created_at: u64,
 }
 
 /// The keys of a database, which a server may be using at the same time.
-pub struct KeyStore(Connection);
+pub struct KeyStore(pub(super) Mutex<Connection>);
 
 impl KeyStore {
     /// Opens the database at `path`, and creates it if it is missing.
@@ -53,12 +37,8 @@ impl KeyStore {
     ///
     /// [`OpenError`], with a message that names a remedy.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        schema::open(path, Durability::Full, schema::COMMAND_PATIENCE).map(Self)
-    }
-
-    /// Opens the keys of a database that this process serves, with a connection of its own.
-    pub(super) fn open_second(path: &Path) -> Result<Self, StoreError> {
-        Ok(Self(schema::open_second(path, Durability::Full)?))
+        let conn = open::open(path, open::DURABLE, open::COMMAND_PATIENCE);
+        conn.map(|conn| Self(Mutex::new(conn))).map_err(|kind| OpenError { path: path.to_owned(), kind })
     }
 
     /// Stores a key and returns its number. The number is chosen first, because an issued key, which `hash` hashes, contains it.
@@ -66,16 +46,16 @@ impl KeyStore {
     /// # Errors
     ///
     /// [`StoreError`]; nothing was stored.
-    pub fn add(&self, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
-        let transaction = Transaction::new_unchecked(&self.0, TransactionBehavior::Immediate)?;
+    pub fn add(&self, name: &str, plan: Plan, now: u64, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
+        let conn = lock(&self.0);
+        let transaction = Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
         // AUTOINCREMENT keeps the highest number ever used, so that a removed key's number stays retired.
         let last = "SELECT seq FROM sqlite_sequence WHERE name = 'keys'";
         let last: Option<i64> = transaction.query_row(last, [], |row| row.get(0)).optional()?;
-        let id = last.unwrap_or(0) + 1;
-        let (per_minute, per_day) = (signed(key.limits.per_minute), signed(key.limits.per_day));
+        let (id, Limits { per_minute, per_day }) = (last.unwrap_or(0) + 1, plan.limits());
         transaction.execute(
             "INSERT INTO keys (id, name, plan, per_minute, per_day, hash, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            (id, key.name, key.plan, per_minute, per_day, hash(id), signed(key.created_at)),
+            (id, name, plan.name(), per_minute, per_day, hash(id), now),
         )?;
         transaction.commit()?;
         Ok(id)
@@ -88,7 +68,7 @@ impl KeyStore {
     /// [`StoreError`]; nothing was changed.
     pub fn revoke(&self, id: i64, now: u64) -> Result<bool, StoreError> {
         let update = "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
-        Ok(self.0.execute(update, (id, signed(now)))? == 1)
+        Ok(lock(&self.0).execute(update, (id, now))? == 1)
     }
 
     /// The key with this hash, which may be revoked.
@@ -97,7 +77,7 @@ impl KeyStore {
     ///
     /// [`StoreError`] when the database cannot be read.
     pub fn with_hash(&self, hash: &[u8; 32]) -> Result<Option<StoredKey>, StoreError> {
-        by_hash(&self.0, hash)
+        Ok(lock(&self.0).query_row(&format!("{STORED} WHERE hash = ?1"), [hash], stored).optional()?)
     }
 
     /// All keys, revoked ones included, in the order they were issued.
@@ -107,7 +87,7 @@ impl KeyStore {
     /// [`StoreError`] when the database cannot be read.
     pub fn list(&self) -> Result<Vec<StoredKey>, StoreError> {
         let all = format!("{STORED} ORDER BY id");
-        Ok(self.0.prepare(&all)?.query_map([], stored)?.collect::<rusqlite::Result<_>>()?)
+        Ok(lock(&self.0).prepare(&all)?.query_map([], stored)?.collect::<rusqlite::Result<_>>()?)
     }
 }
 
@@ -115,65 +95,76 @@ impl KeyStore {
 impl KeyStore {
     /// Keeps everybody else from writing, as another process may.
     pub(crate) fn lock(&self) {
-        self.0.execute_batch("BEGIN IMMEDIATE").expect("nobody else is writing");
+        lock(&self.0).execute_batch("BEGIN IMMEDIATE").expect("nobody else is writing");
     }
 
     /// Lets the others write again.
     pub(crate) fn unlock(&self) {
-        self.0.execute_batch("ROLLBACK").expect("it is locked");
+        lock(&self.0).execute_batch("ROLLBACK").expect("it is locked");
     }
 }
 
-/// A number that is never negative, as SQLite stores it. No count and no time gets near the largest that it can store.
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-const STORED: &str = "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
-           minute, in_minute, in_day, refusals, banned_until
-    FROM keys LEFT JOIN usage ON usage.key_id = keys.id";
+const USAGE: &str = "SELECT minute, in_minute, in_day, refusals, banned_until FROM usage WHERE key_id = ?1";
+const SAVE_USAGE: &str = "REPLACE INTO usage (key_id, minute, in_minute, in_day, refusals, banned_until)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const IN_FORCE: &str = "SELECT id, per_minute, per_day FROM keys WHERE hash = ?1 AND revoked_at IS NULL";
+const ANY_IN_FORCE: &str = "SELECT EXISTS (SELECT 1 FROM keys WHERE revoked_at IS NULL)";
 
-/// The key with this hash, which may be revoked.
-pub(super) fn by_hash(conn: &Connection, hash: &[u8; 32]) -> Result<Option<StoredKey>, StoreError> {
-    Ok(conn.query_row(&format!("{STORED} WHERE hash = ?1"), [hash], stored).optional()?)
+impl Store {
+    /// The number and the limits of the key with this hash, if it is in force.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn key_in_force(&self, hash: &[u8; 32]) -> Result<Option<(i64, Limits)>, StoreError> {
+        let found = |row: &Row<'_>| Ok((row.get(0)?, Limits { per_minute: row.get(1)?, per_day: row.get(2)? }));
+        self.read(|conn| conn.prepare_cached(IN_FORCE)?.query_row([hash], found).optional())
+    }
+
+    /// Returns true if any key is in force.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn has_keys(&self) -> Result<bool, StoreError> {
+        self.read(|conn| conn.query_row(ANY_IN_FORCE, [], |row| row.get(0)))
+    }
+
+    /// The usage of a key when it was last stored.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn usage(&self, key: i64) -> Result<Usage, StoreError> {
+        let usage = |row: &Row<'_>| {
+            let (minute, in_minute, in_day, refusals, banned_until) = row.try_into()?;
+            Ok(Usage { minute, in_minute, in_day, refusals, banned_until })
+        };
+        Ok(self.read(|conn| conn.query_row(USAGE, [key], usage).optional())?.unwrap_or_default())
+    }
+
+    /// Stores the usage of keys by their numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; nothing was written, unless it is [`StoreError::OutcomeUnknown`].
+    pub async fn save_usage(&self, usage: Vec<(i64, Usage)>) -> Result<(), StoreError> {
+        let save = move |conn: &Connection| {
+            let mut statement = conn.prepare_cached(SAVE_USAGE)?;
+            for (key, Usage { minute, in_minute, in_day, refusals, banned_until }) in &usage {
+                statement.execute((key, minute, in_minute, in_day, refusals, banned_until))?;
+            }
+            Ok(0)
+        };
+        self.writer.submit(save).await.map(drop)
+    }
 }
 
-/// The number and the limits of the key with this hash, if it is in force.
-pub(super) fn in_force(conn: &Connection, hash: &[u8; 32]) -> Result<Option<(i64, Limits)>, StoreError> {
-    let found = conn.prepare_cached(IN_FORCE)?.query_row([hash], |row| {
-        Ok((row.get(0)?, Limits { per_minute: unsigned(row, 1)?, per_day: unsigned(row, 2)? }))
-    });
-    Ok(found.optional()?)
-}
-
-/// Returns true if any key is in force.
-pub(super) fn any_in_force(conn: &Connection) -> Result<bool, StoreError> {
-    Ok(conn.query_row("SELECT EXISTS (SELECT 1 FROM keys WHERE revoked_at IS NULL)", [], |row| row.get(0))?)
-}
+const STORED: &str = "SELECT id, name, plan, per_minute, per_day, created_at, revoked_at FROM keys";
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredKey> {
-    Ok(StoredKey {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        plan: row.get(2)?,
-        limits: Limits { per_minute: unsigned(row, 3)?, per_day: unsigned(row, 4)? },
-        hash: row.get(5)?,
-        created_at: row.get(6)?,
-        revoked_at: row.get(7)?,
-        usage: Usage {
-            minute: unsigned(row, 8)?,
-            in_minute: unsigned(row, 9)?,
-            in_day: unsigned(row, 10)?,
-            refusals: unsigned(row, 11)?,
-            banned_until: unsigned(row, 12)?,
-        },
-    })
-}
-
-/// The number in a column that is never negative; 0 for NULL.
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    Ok(u64::try_from(row.get::<_, Option<i64>>(column)?.unwrap_or(0)).unwrap_or(0))
+    let (id, name, plan, per_minute, per_day, issued_at, revoked_at) = row.try_into()?;
+    Ok(StoredKey { id, name, plan, limits: Limits { per_minute, per_day }, issued_at, revoked_at })
 }
 
 #[cfg(test)]
@@ -184,20 +175,17 @@ mod tests {
     fn a_key_that_cannot_be_stored_leaves_nothing_behind_and_the_next_one_can() {
         let folder = tempfile::tempdir().expect("a folder");
         let keys = KeyStore::open(&folder.path().join("keys.sqlite")).expect("a database");
-        let key = |name: &'static str| {
-            let limits = Limits { per_minute: 1, per_day: 1 };
-            NewKey { name, plan: "free", limits, created_at: 0 }
-        };
-        assert_eq!(keys.add(&key("first"), |_| [1; 32]).ok(), Some(1));
-        let twice = keys.add(&key("twice"), |_| [1; 32]).expect_err("the hash is taken");
+        let add = |name: &str, hash: u8| keys.add(name, Plan::Free, 0, |_| [hash; 32]);
+        assert_eq!(add("first", 1).ok(), Some(1));
+        let twice = add("twice", 1).expect_err("the hash is taken");
         assert!(twice.to_string().contains("UNIQUE"), "{twice}");
         // SQLite may also end the transaction by itself.
         let undoing = "CREATE TEMP TRIGGER undoing BEFORE INSERT ON keys WHEN NEW.name = 'undone'
              BEGIN SELECT RAISE(ROLLBACK, 'undone at once'); END";
-        keys.0.execute_batch(undoing).expect("a trigger");
-        let undone = keys.add(&key("undone"), |_| [2; 32]).expect_err("it is undone");
+        lock(&keys.0).execute_batch(undoing).expect("a trigger");
+        let undone = add("undone", 2).expect_err("it is undone");
         assert!(undone.to_string().contains("undone at once"), "{undone}");
-        assert_eq!(keys.add(&key("second"), |_| [2; 32]).ok(), Some(2));
+        assert_eq!(add("second", 2).ok(), Some(2));
         let names: Vec<String> = keys.list().expect("the keys").into_iter().map(|key| key.name).collect();
         assert_eq!(names, ["first", "second"]);
     }

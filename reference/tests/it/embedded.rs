@@ -1,6 +1,6 @@
 //! The server inside another program.
 
-use animal_store_reference::address::Address;
+use animal_store_reference::Address;
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Limits, Plan};
 

@@ -51,11 +51,25 @@ fn a_key_that_cannot_be_given_ends_the_start_with_the_reason() {
     assert!(said.contains("key 1 of --key") && said.contains("free, pro, business or enterprise"), "{said}");
     assert_eq!(refused(&["--key", "free="]).0, Some(2));
     let (code, said) = refused(&["--key", "free=same,pro=same"]);
-    assert!(code == Some(2) && said.contains("keys 1 and 2"), "{said}");
+    assert!(
+        code == Some(2) && said.contains("key 2 of --key") && said.contains("was given before for another plan"),
+        "{said}"
+    );
 
     let folder = Folder::new();
     folder.serve(&["--key", "free=a"]).stop();
     let output = program(&["serve", "--listen", "127.0.0.1:0", "--db", &folder.db_text(), "--key", "pro=a"]);
     let said = String::from_utf8(output.stderr).expect("text");
     assert!(output.status.code() == Some(3) && said.contains("key 1 of the database, for plan free"), "{said}");
+}
+
+#[test]
+fn a_start_with_a_key_that_is_taken_puts_no_other_key_in_force() {
+    let folder = Folder::new();
+    folder.serve(&["--key", "free=a"]).stop();
+    let start = ["serve", "--dev", "--key", "free=b,pro=a", "--listen", "127.0.0.1:0", "--db"];
+    let output = program(&[&start[..], &[&folder.db_text()]].concat());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let list = program(&["keys", "list", "--db", &folder.db_text()]);
+    assert_eq!(String::from_utf8_lossy(&list.stdout).lines().count(), 2, "the heading and one key: {list:?}");
 }

@@ -94,6 +94,38 @@ fn a_client_that_expects_100_is_asked_for_its_body_only_when_it_is_wanted() {
 }
 
 #[test]
+fn transfer_codings_other_than_chunked_are_refused_and_end_the_connection() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let server = folder.serve_tcp(&[]);
+    let post = |codings: &str| request("POST", &key, &format!("Transfer-Encoding: {codings}\r\n")) + "0\r\n\r\n";
+    last_answer(&server, post("gzip, chunked").as_bytes()).assert_error(501);
+    last_answer(&server, post("chunked, chunked").as_bytes()).assert_error(400);
+    // hyper refuses this one by itself: without a last `chunked`, the end of the request is unknown.
+    let answer = last_answer(&server, post("gzip").as_bytes());
+    assert_eq!((answer.status, &*answer.body), (400, ""), "{answer:?}");
+}
+
+#[test]
+fn a_head_that_is_too_long_or_has_too_many_fields_is_a_431_without_a_body() {
+    let folder = Folder::new();
+    let server = folder.serve_tcp(&[]);
+    let target = format!("GET /v1/pets?{} HTTP/1.1\r\nHost: test\r\n\r\n", "x".repeat(70_000));
+    let field = request("GET", "unknown", &format!("X: {}\r\n", "x".repeat(70_000)));
+    let fields = request("GET", "unknown", &"X: x\r\n".repeat(100));
+    for sent in [target, field, fields] {
+        let answer = last_answer(&server, sent.as_bytes());
+        assert_eq!((answer.status, &*answer.body), (431, ""), "{answer:?}");
+    }
+    let fitting = request(
+        "GET",
+        "unknown",
+        &("X: x\r\n".repeat(90) + &format!("Y: {}\r\n", "y".repeat(30_000)) + "Connection: close\r\n"),
+    );
+    last_answer(&server, fitting.as_bytes()).assert_error(401);
+}
+
+#[test]
 fn a_client_may_close_its_side_before_the_response() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);

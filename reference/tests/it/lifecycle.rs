@@ -61,6 +61,16 @@ fn a_temporary_database_works_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_killed_server_for_development_leaves_nothing_behind() {
+    let (folder, temporary) = (Folder::new(), Folder::new());
+    let mut command = std::process::Command::new(crate::PROGRAM);
+    command.env("TMPDIR", temporary.path()).env_remove("ANIMAL_STORE_DB");
+    command.args(["serve", "--dev", "--listen", &folder.socket()]);
+    Server::spawn(command).kill();
+    assert_eq!(std::fs::read_dir(temporary.path()).expect("a folder").count(), 0);
+}
+
+#[test]
 fn a_temporary_database_without_dev_says_how_to_get_keys() {
     let server = Server::start(&["--db", ":memory:"]);
     assert!(server.notice.iter().any(|line| line.contains("--dev")), "{:?}", server.notice);
@@ -120,23 +130,37 @@ fn the_end_of_a_terminal_is_not_the_end_of_the_server() {
 fn fewer_files_than_connections_mean_fewer_connections_and_a_warning() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let limited = |files: u32| {
+    let limited = |files: usize| {
         let mut command = std::process::Command::new("sh");
-        let script =
-            format!("ulimit -n {files}; exec \"$0\" serve --listen 127.0.0.1:0 --db \"$1\" --header-timeout 1");
+        let options = "--max-connections 10 --header-timeout 0.5";
+        let script = format!("ulimit -n {files}; exec \"$0\" serve --listen 127.0.0.1:0 --db \"$1\" {options}");
         command.args(["-c", &script, crate::PROGRAM, &folder.db_text()]);
         command
     };
-    let server = Server::spawn(limited(100));
-    let _idle: Vec<_> = (0..100).map(|_| connect(&server.address)).collect();
+    // With 20, not even the database could be opened.
+    let output = limited(20).output().expect("sh runs");
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.code() == Some(3) && message.contains("leaves none for connections"), "{message}");
+    let enough: usize = message.trim().rsplit(' ').next().and_then(|word| word.parse().ok()).expect("a number");
+
+    let server = Server::spawn(limited(enough - 4));
+    assert!(server.open_files() <= enough - 10, "files that are not connections: {}", server.open_files());
+    let _idle: Vec<_> = (0..20).map(|_| connect(&server.address)).collect();
     assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200, "the idle ones are closed");
     let log = server.stop();
-    assert!(log.contains("may open 100 files (ulimit -n)") && log.contains("36 connections"), "{log}");
-    assert!(!log.contains("could not be accepted"), "{log}");
-    // With 20, not even the database could be opened.
-    for files in [40, 20] {
-        let output = limited(files).output().expect("sh runs");
-        assert_eq!(output.status.code(), Some(3), "{output:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("leaves none for connections"), "{output:?}");
-    }
+    assert!(log.contains("files (ulimit -n), too few") && log.contains("serves 6 connections"), "{log}");
+    assert!(!log.contains("cannot be accepted"), "{log}");
+}
+
+#[test]
+fn a_process_that_runs_out_of_files_warns_once_and_accepts_again_when_it_has_some() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&["--header-timeout", "0.5"]);
+    server.limit_files(server.open_files() + 4);
+    let _idle: Vec<_> = (0..12).map(|_| connect(&server.address)).collect();
+    assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200, "the idle ones are closed");
+    let log = server.stop();
+    assert_eq!(log.matches("a connection cannot be accepted").count(), 1, "{log}");
+    assert!(log.contains("ulimit -n"), "{log}");
 }

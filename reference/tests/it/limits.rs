@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use animal_store_reference::store::KeyStore;
-
 use crate::support::{Answer, Folder, Server, connect, eventually, head};
 
 /// The beginning of a minute and a day, so that a test has a whole minute for itself.
@@ -68,8 +66,9 @@ fn a_killed_server_forgets_at_most_what_it_had_not_stored() {
         assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
     }
     eventually("the usage is stored", || {
-        let keys = KeyStore::open(&folder.db()).expect("a database").list().expect("keys");
-        (keys[0].usage.in_day == 20).then_some(())
+        let conn = rusqlite::Connection::open(folder.db()).expect("a database");
+        let in_day = conn.query_row("SELECT in_day FROM usage", [], |row| row.get::<_, i64>(0));
+        (in_day == Ok(20)).then_some(())
     });
     server.kill();
     let answer = folder.serve(&MIDNIGHT).ask("GET", "/v1/pets", &key);

@@ -23,7 +23,10 @@ fn sqlite(path: &Path, sql: &str) -> rusqlite::Connection {
 #[test]
 fn a_missing_folder_is_named() {
     let folder = Folder::new();
-    refused(&folder.path().join("missing/animals.sqlite"), &["missing does not exist", "create it"]);
+    refused(
+        &folder.path().join("missing/animals.sqlite"),
+        &["missing/animals.sqlite", "folder that does not exist", "create it"],
+    );
 }
 
 #[test]
@@ -37,13 +40,24 @@ fn a_database_can_be_named_without_its_folder() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_named() {
-    refused(Path::new("/proc/animals.sqlite"), &["/proc/animals.sqlite", "writ"]);
+    refused(Path::new("/proc/animals.sqlite"), &["/proc/animals.sqlite", "check the file, its folder"]);
+}
+
+#[test]
+fn a_missing_place_for_temporary_files_is_named_with_a_remedy() {
+    let mut command = std::process::Command::new(crate::PROGRAM);
+    command.env("TMPDIR", "/proc/missing").args(["serve", "--db", ":memory:", "--listen", "127.0.0.1:0"]);
+    let output = command.output().expect("the program runs");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    let expected = "/proc/missing cannot hold a temporary folder (entity not found): set TMPDIR to a folder";
+    assert!(message.contains(expected), "{message}");
 }
 
 #[test]
 fn a_folder_in_place_of_a_file_is_refused() {
     let folder = Folder::new();
-    refused(folder.path(), &["cannot open"]);
+    refused(folder.path(), &["cannot be used"]);
 }
 
 #[test]
@@ -68,7 +82,7 @@ fn a_database_locked_for_readers_too_is_reported_as_well() {
 fn a_second_server_on_the_same_file_is_refused() {
     let folder = Folder::new();
     let first = folder.serve(&[]);
-    refused(&folder.db(), &["another server already serves"]);
+    refused(&folder.db(), &["served by another server"]);
     first.stop();
     folder.serve(&[]).stop();
 }
@@ -151,7 +165,7 @@ fn a_pipe_in_place_of_a_file_is_refused_at_once() {
     let folder = Folder::new();
     let made = std::process::Command::new("mkfifo").arg(folder.db()).status().expect("mkfifo runs");
     assert!(made.success());
-    refused(&folder.db(), &["cannot open", "not a regular file"]);
+    refused(&folder.db(), &["cannot be used", "not a regular file"]);
 }
 
 #[test]

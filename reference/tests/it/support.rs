@@ -8,12 +8,13 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use animal_store_reference::address::Address;
+use animal_store_reference::Address;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 /// A free TCP port of this machine.
 pub(crate) const TCP: &str = "127.0.0.1:0";
 
-/// No test waits longer than this for anything.
+/// The longest time that a test waits for any condition.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder with the path of a database in it.
@@ -81,7 +82,7 @@ pub(crate) fn program(args: &[&str]) -> Output {
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: Address,
-    /// What it printed before it listened.
+    /// The lines that the server printed before it listened.
     pub(crate) notice: Vec<String>,
     log: Option<JoinHandle<String>>,
     /// The folder of its socket.
@@ -120,7 +121,7 @@ impl Server {
         server
     }
 
-    /// [`Server::spawn`] with a log that nobody reads.
+    /// Starts a server whose log goes to a file or another place, not to the test.
     pub(crate) fn spawn_logging_to(mut command: Command, log: impl Into<Stdio>) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().expect("the program starts");
@@ -150,6 +151,17 @@ impl Server {
         assert!(status.expect("sh runs").success());
     }
 
+    /// The number of files that the process has open.
+    pub(crate) fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("its files").count()
+    }
+
+    /// Lets the process have so many files open from now on.
+    pub(crate) fn limit_files(&self, files: usize) {
+        let limit = Rlimit { current: Some(files as u64), maximum: Some(files as u64) };
+        prlimit(Pid::from_child(&self.child).into(), Resource::Nofile, limit).expect("a limit");
+    }
+
     /// Waits until the process has ended; returns how it ended and what it logged.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let deadline = Instant::now() + PATIENCE;
@@ -163,7 +175,7 @@ impl Server {
         (status, self.log.take().map(|log| log.join().expect("a log")).unwrap_or_default())
     }
 
-    /// Stops it as a service manager would.
+    /// Stops the server as a service manager would.
     pub(crate) fn stop(self) -> String {
         self.signal("TERM");
         let (status, log) = self.wait();
@@ -171,7 +183,7 @@ impl Server {
         log
     }
 
-    /// Ends it at once, as a crash would.
+    /// Ends the server at once, as a crash would.
     pub(crate) fn kill(self) {
         self.signal("KILL");
         self.wait();
@@ -260,7 +272,7 @@ pub(crate) fn ask(address: &Address, method: &str, path: &str, key: &str, body: 
     try_ask(address, method, path, key, body).expect("an answer")
 }
 
-/// [`ask`] of a server that may be gone.
+/// Sends one request as [`ask`] does, to a server that may be gone.
 pub(crate) fn try_ask(
     address: &Address,
     method: &str,
@@ -285,18 +297,12 @@ pub(crate) enum Stream {
 
 impl Stream {
     pub(crate) fn connect(address: &Address) -> io::Result<Self> {
-        match address {
-            Address::Tcp(address) => {
-                let stream = TcpStream::connect(address)?;
-                stream.set_read_timeout(Some(PATIENCE))?;
-                Ok(Self::Tcp(stream))
-            }
-            Address::Unix(path) => {
-                let stream = UnixStream::connect(path)?;
-                stream.set_read_timeout(Some(PATIENCE))?;
-                Ok(Self::Unix(stream))
-            }
-        }
+        let stream = match address {
+            Address::Tcp(address) => Self::Tcp(TcpStream::connect(address)?),
+            Address::Unix(path) => Self::Unix(UnixStream::connect(path)?),
+        };
+        stream.set_patience(PATIENCE);
+        Ok(stream)
     }
 
     /// Another handle of the same connection.
@@ -307,12 +313,13 @@ impl Stream {
         }
     }
 
-    pub(crate) fn set_nonblocking(&self, nonblocking: bool) {
+    /// Sets how long a read waits.
+    pub(crate) fn set_patience(&self, patience: Duration) {
         let outcome = match self {
-            Self::Tcp(stream) => stream.set_nonblocking(nonblocking),
-            Self::Unix(stream) => stream.set_nonblocking(nonblocking),
+            Self::Tcp(stream) => stream.set_read_timeout(Some(patience)),
+            Self::Unix(stream) => stream.set_read_timeout(Some(patience)),
         };
-        outcome.expect("a mode");
+        outcome.expect("a timeout");
     }
 
     /// Closes this side.
@@ -365,7 +372,7 @@ pub(crate) fn head(method: &str, path: &str, key: &str, body: Option<(&str, &[u8
     head + "\r\n"
 }
 
-/// Asks again until the answer is right.
+/// Repeats `ask` until it returns a value.
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -1,6 +1,6 @@
 //! HTTPS.
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
@@ -37,7 +37,21 @@ fn a_self_signed_server_is_trusted_through_the_authority_it_prints() {
     let session = ClientConnection::new(config, name).expect("a session");
     let mut stream = StreamOwned::new(session, connect(&server.address));
     assert!(stream.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err(), "the certificate is for other names");
+    drop(stream);
     server.stop();
+}
+
+#[test]
+fn the_authority_of_a_database_is_a_new_file_beside_it_and_not_behind_a_link() {
+    let folder = Folder::new();
+    let (path, target) = (folder.path().join("animals.ca.pem"), folder.path().join("precious"));
+    std::fs::write(&target, "mine").expect("a file");
+    std::os::unix::fs::symlink(&target, &path).expect("a link");
+    let server = folder.serve(&["--tls-self-signed"]);
+    assert!(server.notice.contains(&format!("trust this authority: {}", path.display())), "{:?}", server.notice);
+    let file = std::fs::symlink_metadata(&path).expect("a file");
+    assert_eq!((file.is_file(), file.permissions().mode() & 0o777), (true, 0o600));
+    assert_eq!(std::fs::read_to_string(&target).expect("the file"), "mine");
 }
 
 #[test]
@@ -55,7 +69,7 @@ fn the_authority_of_a_temporary_database_is_where_nobody_else_can_put_a_link() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 
-/// Whether one sequence of bytes holds another.
+/// Returns true if one sequence of bytes holds another.
 fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
@@ -87,6 +101,23 @@ fn a_self_signed_certificate_satisfies_strict_clients() {
     let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
     assert!(day(from) < today && day(until) > today, "the clients' time counts, not --now");
     assert!((day(until) - day(from)).get_days() <= 398, "some clients refuse longer ones");
+}
+
+#[test]
+fn a_client_that_is_silent_before_or_after_the_handshake_is_cut_off() {
+    let folder = Folder::new();
+    let server = folder.serve(&["--tls-self-signed", "--header-timeout", "0.2"]);
+    let mut received = Vec::new();
+    connect(&server.address).read_to_end(&mut received).expect("the end of the connection");
+    let line = server.notice.iter().find_map(|line| line.strip_prefix("trust this authority: "));
+    let config = trusting(line.expect("the path of the authority"));
+    let session = ClientConnection::new(config, ServerName::try_from("localhost").expect("a name")).expect("a session");
+    let mut stream = StreamOwned::new(session, connect(&server.address));
+    while stream.conn.is_handshaking() {
+        stream.conn.complete_io(&mut stream.sock).expect("a handshake");
+    }
+    let ended = stream.read_to_end(&mut received).err().map(|error| error.kind());
+    assert!(received.is_empty() && ended.is_none_or(|kind| kind == ErrorKind::UnexpectedEof), "{ended:?} {received:?}");
 }
 
 #[test]

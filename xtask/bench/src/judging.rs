@@ -17,7 +17,7 @@ use super::load;
 /// How many exchanges the recordings have.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// The parts that grow with the length of a recording.
-const GROWING: [&str; 4] = ["windows", "animals", "refusals", "keys"];
+const GROWING: [&str; 5] = ["windows", "animals", "refusals", "keys", "copies"];
 /// The time of the first exchange: a whole minute.
 const BEGINNING: Timestamp = Timestamp::constant(1_780_315_200, 0);
 
@@ -63,16 +63,22 @@ fn exchange(growing: &str, number: usize) -> Value {
         "windows" => (60_000, 0, list()),
         "refusals" => (62_000, 0, ("GET", "/pets".to_owned(), String::new(), 429, refusal)),
         "keys" => (10, number, list()),
+        "copies" => (10, 0, list()),
         _ if number.is_multiple_of(2) => (10, 0, ("POST", "/pets".to_owned(), new.to_string(), 201, pet)),
         _ => (10, 0, ("GET", format!("/pets/{}", number / 2), String::new(), 200, pet)),
     };
+    // Copies of one answer report one window of a day, and what remained of it then.
+    let is_copy = growing == "copies";
     let sent_at = BEGINNING + SignedDuration::from_millis(milliseconds * number as i64);
     let mut headers = json!([
         ["content-type", "application/json"],
         ["date", sent_at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()],
         ["x-ratelimit-limit", "1000000"],
-        ["x-ratelimit-remaining", (1_000_000 - number).to_string()],
-        ["x-ratelimit-reset", (sent_at.as_second() / 60 * 60 + 60).to_string()],
+        ["x-ratelimit-remaining", (if is_copy { 9 } else { 1_000_000 - number }).to_string()],
+        [
+            "x-ratelimit-reset",
+            (if is_copy { BEGINNING.as_second() + 43_200 } else { sent_at.as_second() / 60 * 60 + 60 }).to_string()
+        ],
         ["retry-after", "61"],
     ]);
     if status != 429 {

@@ -129,7 +129,8 @@ fn the_commands_of_the_pages_run_as_they_are_printed_and_leave_no_process_behind
     use std::time::Duration;
 
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace");
-    let docs = std::fs::read_dir(root.join(".github/docs")).expect("a folder").map(|page| page.expect("a page").path());
+    let docs =
+        std::fs::read_dir(root.join("conformance/docs")).expect("a folder").map(|page| page.expect("a page").path());
     let is_built = Path::new(env!("CARGO_BIN_EXE_xtask-conform")).with_file_name("reference").exists();
     let has_programs = is_built && Command::new("curl").arg("--version").output().is_ok();
     let mut run = 0;

@@ -45,7 +45,7 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
 async fn missed(fault: &Fault, seed: u64, options: &Options) -> anyhow::Result<Vec<String>> {
     let two_keys = options.two_keys || NEED_TWO_KEYS.contains(&fault.name.as_str());
     let options = Options { two_keys, ..options.clone() };
-    let report = match options.judge(fault.plan, seed, &fault.name, fault.variation.clone()).await? {
+    let report = match options.judge(fault.plan, seed, &fault.name, fault.variation()).await? {
         Ok(report) => report,
         Err(error) => return Ok(vec![format!("any requirement, for there is no verdict ({error})")]),
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::{self as conformance, Event, Judge, Report};
 use animal_store_lab::Variation;
-use animal_store_reference::address::Address;
+use animal_store_reference::Address;
 use animal_store_reference::rate_limit::BanPolicy;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::trace::keys::ApiKey;

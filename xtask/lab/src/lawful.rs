@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use animal_store_conformance::Verdict;
-use animal_store_lab::choices::{Build, Choice, Drawn, Maker, choices, lawful};
+use animal_store_lab::choices::{Choice, Drawn, Maker, choices, lawful, variation};
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
@@ -73,10 +73,10 @@ fn plan(seed: u64) -> Plan {
 /// Judges the server of a seed strictly. Returns `None` if it conforms.
 async fn judge(seed: u64, choices: &[Choice], options: &Options) -> anyhow::Result<Option<Problem>> {
     let problem = |outcome, found| {
-        let choices = choices.iter().filter(|choice| choice.maker != Maker::Reference).copied().collect();
+        let choices = choices.iter().filter(|choice| choice.maker != Maker::Reference).cloned().collect();
         Ok(Some(Problem { seed, outcome, found, choices }))
     };
-    let report = match options.judge(plan(seed), seed, "lawful", Build::new(choices).finish()).await? {
+    let report = match options.judge(plan(seed), seed, "lawful", variation(choices)).await? {
         Ok(report) => report,
         Err(found) => return problem(Outcome::NoVerdict, found),
     };

@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
 use super::{compare, completions, diff, init, judge, man, proxy, rules};
-use animal_store_conformance::{Options, Resolved};
+use animal_store_conformance::{Options, Rate, Resolved};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 
@@ -72,7 +72,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Keys")]
     pub api_key_file: Option<PathBuf>,
 
-    /// Second API key: the run exhausts both, and takes less time
+    /// Second API key: the run exhausts both, and judges whether each has a limit of its own
     #[arg(long, value_name = "KEY", help_heading = "Keys")]
     pub quota_key: Option<Key>,
 
@@ -84,7 +84,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "PLAN", help_heading = "Keys")]
     pub plan: Option<Plan>,
 
-    /// Extent of the run: full, functional (exhausts no key) or read-only (creates no animals either)
+    /// Nothing else uses the keys: the run judges use that its requests do not explain
+    #[arg(long, action = ArgAction::Set, default_value_t, default_value_if("image", clap::builder::ArgPredicate::IsPresent, "true"), help_heading = "Keys")]
+    pub exclusive_key: bool,
+
+    /// Extent of the run: full, deep (every near miss on any plan), functional (exhausts no key) or read-only (creates no
+    /// animals either)
     #[arg(long, value_parser = values::profile(), default_value_t, hide_possible_values = true, help_heading = "Scope")]
     pub profile: Profile,
 
@@ -116,12 +121,16 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NUMBER", help_heading = "Run")]
     pub cases: Option<usize>,
 
+    /// Maximum number of requests in a second, for a gateway with a limit on bursts [default: as the service answers]
+    #[arg(long, value_name = "N/s", help_heading = "Run")]
+    pub rate: Option<Rate>,
+
     /// Maximum number of requests
     #[arg(long, value_name = "NUMBER", default_value_t = Options::MAX_REQUESTS, help_heading = "Run")]
     pub max_requests: usize,
 
     /// Maximum duration of the run, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = Options::MAX_DURATION.as_secs(), help_heading = "Run")]
+    #[arg(long, value_name = "SECONDS", default_value_t = Options::MAX_DURATION.as_secs(), default_value_if("profile", "deep", "1800"), help_heading = "Run")]
     pub max_duration: u64,
 
     /// Timeout of a request, in seconds
@@ -140,7 +149,7 @@ pub(super) struct Arguments {
     #[arg(long, action = ArgAction::Set, default_value_t, help_heading = "Run")]
     pub dry_run: bool,
 
-    /// Judge only the requirements that an earlier JSON report calls broken, with its target, options and seed
+    /// Judge only the requirements that an earlier JSON report calls broken, with its selection and seed
     #[arg(long, value_name = "REPORT", help_heading = "Run")]
     pub rerun: Option<PathBuf>,
 
@@ -202,6 +211,10 @@ pub(super) struct Arguments {
     /// Read no configuration file
     #[arg(long, help_heading = "Output")]
     pub no_config: bool,
+
+    /// The variables that the configuration names for the keys.
+    #[arg(skip)]
+    pub key_variables: [Option<String>; 2],
 }
 
 /// The commands other than a run.

@@ -67,13 +67,16 @@ pub(super) fn update(
 }
 
 /// The text of a list with an entry for each broken requirement. A requirement without an entry gets the one of `listed`, or else its
-/// findings as the reason. An entry is removed if its requirement holds after a run that sent everything, unless the entry is flaky. Such a
+/// findings as the reason. An entry is removed if its requirement holds after a run that sent everything, unless the entry is flaky or the
+/// evidence is limited. Such a
 /// run also shows which requirements an entry has to hide, so that the next run is complete.
 fn updated(text: &str, report: &Report, listed: &KnownFailing) -> Result<Updated, String> {
     let own = KnownFailing::parse(text).map_err(|error| error.to_string())?;
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
     let sent_everything = report.ended_early.is_none();
-    let has_held = |requirement: &RequirementReport| requirement.selected && requirement.status == Status::Pass;
+    let has_held = |requirement: &RequirementReport| {
+        requirement.selected && requirement.status == Status::Pass && requirement.unseen().is_none()
+    };
     let holds = |id: &str| {
         let of_id = report.requirements.iter().find(|requirement| requirement.id == id);
         sent_everything && own.expects_failure(id) && of_id.is_some_and(has_held)
@@ -181,6 +184,17 @@ reason = "ticket 3"
 
     /// The text of a list after a run in which requirements had these numbers of failures, and in which others were not exercised.
     fn after(text: &str, listed: &str, ended_early: Option<&str>, judged: &[(&str, usize)]) -> String {
+        after_seeing(text, listed, ended_early, judged, None)
+    }
+
+    /// As [`after`], where this is the part of every requirement that could not be seen.
+    fn after_seeing(
+        text: &str,
+        listed: &str,
+        ended_early: Option<&str>,
+        judged: &[(&str, usize)],
+        unseen: Option<&str>,
+    ) -> String {
         let options = Options::new("http://h/v1", "sk-1").unwrap();
         let trace = Trace { context: context(&options), exchanges: Vec::new() };
         let mut report = conclude(&trace, &options, ended_early.map(str::to_owned));
@@ -189,6 +203,7 @@ reason = "ticket 3"
             if let Some((_, failures)) = judged.iter().find(|(id, _)| *id == requirement.id) {
                 requirement.status = if *failures > 0 { Status::Fail } else { Status::Pass };
                 (requirement.selected, requirement.failures) = (true, *failures);
+                requirement.reason = unseen.map(str::to_owned);
             }
         }
         let text = updated(text, &report, &KnownFailing::parse(listed).unwrap()).unwrap().text;
@@ -211,6 +226,8 @@ reason = "ticket 3"
     fn a_run_that_was_cut_short_or_did_not_exercise_a_requirement_removes_no_entry() {
         assert_eq!(after(FILE, "", None, &[("list.limit-default", 2)]), FILE);
         assert_eq!(after(FILE, "", Some("interrupted"), &[("list.array", 0)]), FILE);
+        let few = Some("only 3 animals were seen");
+        assert_eq!(after_seeing(FILE, "", None, &[("list.array", 0)], few), FILE, "the evidence is limited");
     }
 
     #[test]

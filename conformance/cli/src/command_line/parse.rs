@@ -39,14 +39,12 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let complete = definition.clone().try_get_matches_from(configuration.complete(&line)).map_err(clap_exit)?;
     let mut arguments = Arguments::from_arg_matches(&complete).map_err(clap_exit)?;
     if !arguments.quiet {
-        configuration.unknown_variables().iter().for_each(|note| say(format!("note: {note}")));
+        let notes = configuration.unknown_variables().into_iter().chain(configuration.notes());
+        notes.for_each(|note| say(format!("note: {note}")));
     }
     let shown = arguments.dry_run.then(|| configuration.shown(&definition, &complete));
     if let Err(error) = complete_target(&configuration, &mut arguments) {
         return Err(dry_run::refuse(shown.as_ref(), arguments.format, &error));
-    }
-    if !arguments.quiet {
-        configuration.notes().iter().for_each(|note| say(format!("note: {note}")));
     }
     // The selected environment, whichever source selects it.
     arguments.env = configuration.environment().cloned();

@@ -36,7 +36,7 @@ const URL: &str = "CONFORM_PROXY_URL";
 ///
 /// Exit codes: 0 conforms · 1 violates · 2 usage error · 3 no request was answered, COMMAND failed although nothing was violated, or a
 /// report could not be written · 4 incomplete: nothing failed, but a stated requirement of servers, or everything, was not exercised.
-/// With --side client, one exercised requirement is enough for exit code 0.
+/// With --side client, inferred requirements count (--strict=false: they do not), and one exercised requirement is enough for exit code 0.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Base URL of the server, with the version segment
@@ -108,8 +108,8 @@ impl Arguments {
             Ok(files) => files,
             Err(error) => return could_not_run(&error),
         };
-        let mut trace = match files.open_trace() {
-            Ok(trace) => trace,
+        let record = match files.open_trace() {
+            Ok(record) => record,
             Err(problem) => return could_not_run(&problem),
         };
         let quiet = self.traffic.quiet;
@@ -120,7 +120,7 @@ impl Arguments {
             max_requests: self.max_requests.map(|requests| requests as usize),
             rerun_command: self.rerun_command(&terms),
             terms,
-            record: trace.as_mut().and_then(|trace| trace.writer()),
+            record,
             on_finding: Box::new(move |line| {
                 if !quiet {
                     say(format!("finding: {line}"));
@@ -130,6 +130,11 @@ impl Arguments {
                 if !quiet {
                     say(line);
                 }
+            }),
+            on_unwritten: Box::new(|error| {
+                say(format!(
+                    "error: cannot write the trace: {error}\n  What was written can be judged; what follows is not recorded."
+                ));
             }),
             clock: Clock::system(),
         };
@@ -155,17 +160,15 @@ impl Arguments {
         };
         let (outcome, status, signal) = self.until_ended(proxy, child).await;
         let unwritten = outcome.unwritten.map(|error| format!("cannot write the trace: {error}"));
-        let unwritten = unwritten.or_else(|| trace.and_then(|trace| trace.finish().err()));
-        let Some(mut report) = outcome.report else {
-            files.remove_earlier(None);
-            return could_not_run(&format!(
-                "no request to {} went through the proxy, so nothing was judged\n  Configure the client to use {base_url}; COMMAND \
-                 finds this URL in the variable {URL}.",
-                self.to
-            ));
-        };
+        let mut report = outcome.report;
         report.notes.extend(status.map(|status| format!("the command ended with {}", described(status))));
-        if let Some(reason) = outcome.unreached {
+        let unused = (report.requests == 0).then(|| {
+            format!(
+                "no request went through the proxy, so nothing was judged\n  Configure the client to use {base_url}; COMMAND finds this \
+                 URL in the variable {URL}."
+            )
+        });
+        if let Some(reason) = outcome.unreached.or(unused) {
             report.notes.push(reason.clone());
             deliver(&report, self.traffic.format, self.traffic.detail(), &files);
             return could_not_run(&format!("{}: {reason}", self.to));

@@ -88,23 +88,16 @@ impl<'f> ReportFiles<'f> {
     }
 
     /// Opens the file of the trace, to be written while there is traffic. Returns an error message if that is not possible.
-    pub(super) fn open_trace(&self) -> Result<Option<TraceFile>, String> {
+    pub(super) fn open_trace(&self) -> Result<Option<Box<dyn Write + Send>>, String> {
         let Some((path, way)) = &self.trace else { return Ok(None) };
-        let failed = |error: io::Error| format!("cannot write the trace {}: {error}", path.display());
-        let trace = match way {
-            Way::Replace { path, permissions } => {
-                fs::create_dir_all(folder(path)).map_err(failed)?;
-                let (file, part) = temporary(path).map_err(failed)?;
-                if let Some(permissions) = permissions {
-                    file.set_permissions(permissions.clone()).map_err(failed)?;
-                }
-                TraceFile { to: Some(Box::new(file)), renamed: Some((part, path.clone())) }
-            }
-            Way::StandardOutput => TraceFile { to: Some(Box::new(io::stdout())), renamed: None },
-            Way::Append => TraceFile { to: Some(Box::new(appended(path).map_err(failed)?)), renamed: None },
-            Way::InPlace => TraceFile { to: Some(Box::new(File::create(path).map_err(failed)?)), renamed: None },
+        let file = match way {
+            Way::StandardOutput => return Ok(Some(Box::new(io::stdout()))),
+            Way::Replace { path, .. } => fs::create_dir_all(folder(path)).and_then(|()| File::create(path)),
+            Way::Append => appended(path),
+            Way::InPlace => File::create(path),
         };
-        Ok(Some(trace))
+        let file = file.map_err(|error| format!("cannot write the trace {}: {error}", path.display()))?;
+        Ok(Some(Box::new(file)))
     }
 
     /// Writes the trace, and returns an error message if it could not be written.
@@ -148,33 +141,6 @@ impl<'f> ReportFiles<'f> {
                 .map_err(|error| format!("cannot write the report {file}: {error}"))
         });
         written.filter_map(Result::err).collect()
-    }
-}
-
-/// The file of a trace that is being written. A regular one has another name until it is complete.
-pub(super) struct TraceFile {
-    to: Option<Box<dyn Write + Send>>,
-    renamed: Option<(PathBuf, PathBuf)>,
-}
-
-impl TraceFile {
-    /// The writer of the trace. Only the first call returns it.
-    pub(super) fn writer(&mut self) -> Option<Box<dyn Write + Send>> {
-        self.to.take()
-    }
-
-    /// Gives the file its name. Returns an error message if that is not possible.
-    pub(super) fn finish(mut self) -> Result<(), String> {
-        let Some((part, path)) = self.renamed.take() else { return Ok(()) };
-        fs::rename(part, &path).map_err(|error| format!("cannot write the trace {}: {error}", path.display()))
-    }
-}
-
-impl Drop for TraceFile {
-    fn drop(&mut self) {
-        if let Some((part, _)) = self.renamed.take() {
-            let _best_effort = fs::remove_file(part);
-        }
     }
 }
 

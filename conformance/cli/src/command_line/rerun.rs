@@ -1,4 +1,6 @@
-//! `--rerun REPORT`: judges the requirements again that an earlier report calls broken, with the same target, options and seed.
+//! `--rerun REPORT`: judges the requirements again that an earlier report calls broken, with the same selection and seed.
+//!
+//! A report is data of others. [`Taken`] lists what a run takes from it: nothing that names a file, a command, a header or a key.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,14 +11,38 @@ use animal_store_conformance::http::errors::of_file;
 use animal_store_conformance::report::{GivenOption, Report, RequirementReport};
 use animal_store_rules::catalogue::catalogue;
 
+/// An option that a run takes from an earlier report.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Taken {
+    /// The selection of requirements and the choices of the seed, which only the command line overrides.
+    Selection,
+    /// A choice that the environment and the configuration file override.
+    Choice,
+    /// The address, to which the key is sent. The environment and the file override it, and so does a file that has environments.
+    Address,
+}
+
+impl Taken {
+    /// Whether and how a run takes an option from a report.
+    pub(super) fn of(id: &str) -> Option<Taken> {
+        match id {
+            "skip" | "strict" | "seed" | "cases" => Some(Taken::Selection),
+            "profile" | "plan" | "category_id" => Some(Taken::Choice),
+            "base_url" | "replica" => Some(Taken::Address),
+            _ => None,
+        }
+    }
+}
+
 /// The values that are taken from an earlier report.
 #[derive(Clone, Debug)]
 pub(super) struct Rerun {
     /// The requirements that the report calls broken, with the probes that showed it.
     pub earlier: Earlier,
-    /// The environment of the configuration.
-    pub environment: Option<String>,
-    options: Vec<GivenOption>,
+    /// The container image that was judged, if one was. A run starts none because a report names it.
+    pub image: Option<String>,
+    /// The options of the report and their values.
+    options: Vec<(String, String)>,
 }
 
 impl Rerun {
@@ -45,12 +71,14 @@ impl Rerun {
         earlier.report = path.display().to_string();
         earlier.broken = broken.iter().map(|requirement| requirement.id.clone()).collect();
         earlier.probes = probes;
-        Ok(Rerun { earlier, environment: report.target.environment, options: report.options })
+        let value = |given: GivenOption| (given.name, given.value.unwrap_or_else(|| "true".to_owned()));
+        let mut options: Vec<(String, String)> = report.options.into_iter().map(value).collect();
+        options.extend(report.target.environment.map(|name| ("--env".to_owned(), name)));
+        Ok(Rerun { earlier, image: report.target.image, options })
     }
 
     /// The values of an option, such as `--base-url`.
     pub(super) fn values(&self, option: &str) -> Vec<String> {
-        let of_option = self.options.iter().filter(|given| given.name == option);
-        of_option.map(|given| given.value.clone().unwrap_or_else(|| "true".to_owned())).collect()
+        self.options.iter().filter(|(name, _)| name == option).map(|(_, value)| value.clone()).collect()
     }
 }

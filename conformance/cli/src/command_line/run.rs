@@ -94,6 +94,7 @@ impl Invocation {
         self.arguments.implementation_version.get_or_insert(version);
         self.arguments.base_url = Some(embedded.base_url);
         self.arguments.api_key = Some(embedded.api_key.into());
+        self.arguments.exclusive_key = true;
         self.arguments.quota_key = None;
         self.arguments.plan = Some(embedded.plan);
         self.clock = Some(embedded.clock);

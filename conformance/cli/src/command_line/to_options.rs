@@ -37,6 +37,7 @@ impl Arguments {
         let (profile, skip) = (self.profile, self.skip.clone());
         let only = earlier.as_ref().map_or_else(|| self.only.clone(), |rerun| rerun.earlier.broken.clone());
         options.scope = scope_of(Scope { profile, only, skip, ..Scope::default() })?;
+        options.exclusive_key = self.exclusive_key;
         options.strict = self.strict;
         options.fail_fast = self.fail_fast;
         options.known_failing = self.known_failing()?;
@@ -54,12 +55,14 @@ impl Arguments {
         options.implementation.name = self.implementation.clone();
         options.implementation.version = self.implementation_version.clone();
         options.invoked.given = self.given();
+        options.invoked.key_variables.clone_from(&self.key_variables);
         options.transport.proxy = self.proxy.clone();
         options.transport.unix_socket = self.unix_socket.clone();
         options.transport.headers = self.header.iter().map(|field| (field.name.clone(), field.value.clone())).collect();
         options.transport.timeout = Duration::from_secs(self.timeout);
         options.wait = Duration::from_secs(self.wait);
         options.max_duration = Duration::from_secs(self.max_duration);
+        options.rate = self.rate;
         options.max_requests = self.max_requests;
         options.category_id = self.category_id;
         options.cases = self.cases;
@@ -76,6 +79,9 @@ impl Arguments {
         let once = [
             ("--api-key-file", file(&self.api_key_file)),
             ("--quota-key-file", file(&self.quota_key_file)),
+            // Another environment has other keys.
+            ("--config", file(&self.config).filter(|_| self.takes_keys_of_file())),
+            ("--env", self.env.clone().filter(|_| self.takes_keys_of_file())),
             ("--known-failing", file(&self.known_failing)),
             ("--ca-cert", file(&self.ca_cert)),
             ("--client-cert", file(&self.client_cert)),
@@ -84,6 +90,11 @@ impl Arguments {
         given.extend(once.into_iter().filter_map(|(option, value)| Some((option, value?))));
         given.extend(self.resolve.iter().map(|resolved| ("--resolve", resolved.to_string())));
         given.into_iter().map(|(option, value)| (option.to_owned(), value)).collect()
+    }
+
+    /// Returns true if the configuration names the variable of a key.
+    fn takes_keys_of_file(&self) -> bool {
+        self.key_variables.iter().any(Option::is_some)
     }
 
     fn known_failing(&self) -> Result<KnownFailing, UsageError> {
@@ -112,7 +123,7 @@ mod tests {
         options.scope.profile = Profile::Functional;
         options.scope.only = vec!["list".to_owned()];
         options.scope.skip = vec!["list.order".to_owned()];
-        options.strict = true;
+        (options.exclusive_key, options.strict) = (true, true);
         options.invoked.given = [
             ("--quota-key-file", "quota key"),
             ("--known-failing", "known failing.toml"),
@@ -123,6 +134,7 @@ mod tests {
         .map(|(option, value)| (option.to_owned(), value.to_owned()))
         .to_vec();
         (options.seed, options.max_requests, options.category_id) = (7, 99, Some(-5));
+        options.rate = "10/s".parse().ok();
         options.cases = Some(4);
         (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
         options.transport.timeout = Duration::from_secs(3);

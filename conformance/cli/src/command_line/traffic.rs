@@ -25,9 +25,9 @@ pub(super) struct TrafficArguments {
     #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
     pub skip: Vec<String>,
 
-    /// Count a broken inferred requirement as a violation
-    #[arg(long)]
-    pub strict: bool,
+    /// Count a broken inferred requirement as a violation [default: true if only clients are judged]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOLEAN")]
+    pub strict: Option<bool>,
 
     /// TOML file that lists requirements known to fail
     #[arg(long, value_name = "FILE")]
@@ -74,7 +74,7 @@ impl TrafficArguments {
             plan: self.plan.clone(),
             side: side.or_else(|| (selects && !scope.selects_any_of(Side::Server)).then_some(Side::Client)),
             scope: selects.then(|| scope_of(scope)).transpose()?,
-            strict: self.strict.then_some(true),
+            strict: self.strict,
             known_failing: known.map(|path| known_failing(path).map(|list| (list, path.clone()))).transpose()?,
             program,
         })

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{Comparison, Outcome};
+use super::Comparison;
 use crate::formats::markdown::{code, text};
 use crate::formats::written;
+use animal_store_conformance::report::Outcome;
 
 /// The maximum length of a reason in bytes; a longer one is cut.
 const LONGEST: usize = 300;
@@ -69,9 +70,11 @@ fn requirements(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     head(out, comparison, "requirement")?;
     for row in &comparison.requirements {
         let cells: String = row.cells.iter().map(|cell| format!(" {} |", cell.outcome.sign())).collect();
-        writeln!(out, "| `{}` |{cells}", row.id)?;
+        writeln!(out, "| {} |{cells}", code(&row.id))?;
     }
-    let legend = Outcome::ALL.map(|outcome| format!("{} {}", outcome.sign(), outcome.word()));
+    // An open requirement has a choice and no outcome.
+    let legend = Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Open);
+    let legend: Vec<String> = legend.map(|outcome| format!("{} {}", outcome.sign(), outcome.word())).collect();
     writeln!(out, "\n{}", legend.join(" · "))?;
     let reasons = comparison.reasons();
     if reasons.is_empty() {
@@ -80,7 +83,7 @@ fn requirements(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     writeln!(out, "\n<details><summary>Reasons</summary>\n")?;
     for (row, index, reason) in reasons {
         let reason = animal_store_conformance::layout::at_most(reason, LONGEST);
-        writeln!(out, "- `{}`, {}: {}", row.id, index + 1, code(&reason))?;
+        writeln!(out, "- {}, {}: {}", code(&row.id), index + 1, code(&reason))?;
     }
     writeln!(out, "\n</details>")
 }
@@ -110,5 +113,5 @@ fn differences(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
 
 /// Identifiers in a table.
 fn list(ids: &[String]) -> String {
-    ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+    ids.iter().map(|id| code(id)).collect::<Vec<_>>().join(", ")
 }

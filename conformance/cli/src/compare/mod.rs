@@ -13,9 +13,8 @@ pub use column::Column;
 pub use markdown::render as markdown;
 
 use crate::diff;
-use animal_store_conformance::report::{CatalogueVersion, Report, RequirementReport};
+use animal_store_conformance::report::{CatalogueVersion, Outcome, Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
-use animal_store_rules::verdict::Status;
 
 /// A report, and the file that it is from.
 #[derive(Clone, Debug)]
@@ -70,78 +69,6 @@ pub struct Cell {
     /// The command that repeats the decisive request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curl: Option<String>,
-}
-
-/// The outcomes, the worst first.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// The requirement is broken, which is a violation.
-    Violated,
-    /// The requirement is listed as known to fail, but it holds or its entry has expired.
-    StaleKnownFailing,
-    /// The requirement is broken, which is a warning.
-    Warning,
-    /// The requirement is broken and known to fail.
-    KnownFailing,
-    /// The run did not exercise the requirement.
-    NotExercised,
-    /// The requirement held.
-    Held,
-    /// The requirement was not selected, or is not in the catalogue of the report.
-    NotJudged,
-}
-
-impl Outcome {
-    /// All outcomes.
-    pub const ALL: [Outcome; 7] = [
-        Outcome::Violated,
-        Outcome::StaleKnownFailing,
-        Outcome::Warning,
-        Outcome::KnownFailing,
-        Outcome::NotExercised,
-        Outcome::Held,
-        Outcome::NotJudged,
-    ];
-
-    /// The outcome in words, and a character for it.
-    fn shown(self) -> (&'static str, char) {
-        match self {
-            Outcome::Violated => ("violated", '✗'),
-            Outcome::StaleKnownFailing => ("stale known failure", '✗'),
-            Outcome::Warning => ("warning", '!'),
-            Outcome::KnownFailing => ("known to fail", '~'),
-            Outcome::NotExercised => ("not exercised", '?'),
-            Outcome::Held => ("held", '✓'),
-            Outcome::NotJudged => ("not judged", '–'),
-        }
-    }
-
-    /// The outcome in words.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        self.shown().0
-    }
-
-    /// A character for the outcome.
-    #[must_use]
-    pub fn sign(self) -> char {
-        self.shown().1
-    }
-
-    fn of(requirement: Option<&RequirementReport>) -> Outcome {
-        match requirement.filter(|requirement| requirement.selected) {
-            None => Outcome::NotJudged,
-            Some(requirement) => match requirement.status {
-                Status::Pass => Outcome::Held,
-                Status::Fail if requirement.violation => Outcome::Violated,
-                Status::Fail => Outcome::Warning,
-                Status::KnownFailing => Outcome::KnownFailing,
-                Status::StaleKnownFailing => Outcome::StaleKnownFailing,
-                Status::NotExercised | Status::Observed => Outcome::NotExercised,
-            },
-        }
-    }
 }
 
 /// An open requirement, with the choice of each implementation.
@@ -229,7 +156,7 @@ fn ids(reports: &[&Report]) -> Vec<String> {
 fn row(reports: &[&Report], id: &str) -> Option<Row> {
     let any = reports.iter().find_map(|report| report.requirement(id)).filter(|any| any.level != Level::Open)?;
     let cells: Vec<Cell> = reports.iter().map(|report| cell(report.requirement(id))).collect();
-    let mut judged = cells.iter().map(|cell| cell.outcome).filter(|outcome| *outcome != Outcome::NotJudged);
+    let mut judged = cells.iter().map(|cell| cell.outcome).filter(|outcome| *outcome != Outcome::NotSelected);
     // A requirement that no run judged, such as one on clients, has no row.
     let first = judged.next()?;
     let differs = judged.any(|outcome| outcome != first);
@@ -238,8 +165,8 @@ fn row(reports: &[&Report], id: &str) -> Option<Row> {
 }
 
 fn cell(requirement: Option<&RequirementReport>) -> Cell {
-    let outcome = Outcome::of(requirement);
-    let found = requirement.filter(|_| !matches!(outcome, Outcome::Held | Outcome::NotJudged));
+    let outcome = requirement.map_or(Outcome::NotSelected, RequirementReport::outcome);
+    let found = requirement.filter(|_| !matches!(outcome, Outcome::Held | Outcome::NotSelected));
     let evidence = found.and_then(|requirement| requirement.evidence.first());
     let reason = evidence.map(|evidence| evidence.sentence.clone());
     let decisive = evidence.and_then(|evidence| evidence.exchanges.first());

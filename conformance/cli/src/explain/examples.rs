@@ -214,6 +214,7 @@ fn steps(id: &str) -> Vec<Step> {
         id if id.starts_with("headers.") => vec![list()],
 
         "quota.recovers" => vec![limited(list()), list().at(51).remaining(59)],
+        "quota.retry-after-suffices" => vec![list().remaining(0), limited(list()), list().at(53).remaining(59)],
         "quota.refused-stores-nothing" => {
             vec![limited(post(r#"{"name":"Ghost","categoryId":7}"#, 429, "")), list().at(51).remaining(59)]
         }

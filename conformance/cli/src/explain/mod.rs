@@ -9,16 +9,22 @@ use serde::Serialize;
 
 use crate::formats::written;
 use animal_store_conformance::exercised_by;
-use animal_store_conformance::layout::wrap;
+use animal_store_conformance::layout::{at_most, wrap};
 use animal_store_conformance::redaction::Printable;
 use animal_store_conformance::report::{ReportedExchange, shown};
 use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
+use animal_store_rules::limits::WORKED_TRACE;
+use animal_store_rules::near_misses::{NearMiss, Target};
+use animal_store_rules::verdict::near_misses;
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
 /// The maximum length of a line of running text in columns.
 const WIDTH: usize = 96;
+
+/// The most near misses of a requirement that the text names.
+const NEAR_MISSES: usize = 8;
 
 /// The explanation of a requirement.
 #[derive(Clone, Debug, Serialize)]
@@ -30,8 +36,25 @@ pub struct Explanation {
     pub statements: Vec<&'static str>,
     /// The parts of a run that exercise the requirement, or none if it cannot be observed or binds clients.
     pub exercised_by: Vec<&'static str>,
+    /// The requests that are nearly right, for which a success breaks the requirement.
+    pub near_misses: Vec<ExplainedNearMiss>,
     /// The requests and lawful responses, or none if the requirement cannot be observed over HTTP.
     pub example: Vec<ReportedExchange>,
+}
+
+/// A request that is nearly right.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplainedNearMiss {
+    /// The request, without names, ids and keys.
+    pub request: String,
+    /// A reader that takes it for another request, and how.
+    pub reader: &'static str,
+}
+
+impl ExplainedNearMiss {
+    fn of(row: &NearMiss) -> ExplainedNearMiss {
+        ExplainedNearMiss { request: row.step(Target::List), reader: row.reader }
+    }
 }
 
 /// Explains a requirement.
@@ -42,6 +65,7 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
         exercised_by: exercised_by(&requirement.id),
+        near_misses: near_misses::of_requirement(&requirement.id).into_iter().map(ExplainedNearMiss::of).collect(),
         example: shown(&trace, examples::redactor()),
     }
 }
@@ -114,6 +138,24 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     if !explanation.exercised_by.is_empty() {
         writeln!(out, "\n{BOLD}Exercised by{BOLD:#}")?;
         paragraph(out, &explanation.exercised_by.join("; "))?;
+    }
+    if !explanation.near_misses.is_empty() {
+        writeln!(out, "\n{BOLD}Near misses{BOLD:#}")?;
+        for near_miss in explanation.near_misses.iter().take(NEAR_MISSES) {
+            writeln!(out, "  {}\n    {DIM}{}{DIM:#}", at_most(&near_miss.request, WIDTH - 2), near_miss.reader)?;
+        }
+        let others = explanation.near_misses.len().saturating_sub(NEAR_MISSES);
+        if others > 0 {
+            writeln!(
+                out,
+                "  {DIM}and {others} others: `conform rules {} --format json` has all{DIM:#}",
+                requirement.id
+            )?;
+        }
+    }
+    if requirement.id == "quota.not-exceeded" {
+        writeln!(out, "\n{BOLD}How requests are counted{BOLD:#}")?;
+        WORKED_TRACE.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
     }
     if explanation.example.is_empty() {
         return writeln!(out, "\n{DIM}This choice cannot be observed over HTTP.{DIM:#}");

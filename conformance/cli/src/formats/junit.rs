@@ -21,9 +21,8 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::summary::{lines, sentence};
-use animal_store_conformance::report::{Report, RequirementReport};
+use animal_store_conformance::report::{Outcome, Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
-use animal_store_rules::verdict::Status;
 
 type Xml = Writer<Vec<u8>>;
 
@@ -85,35 +84,14 @@ impl Counts {
         for requirement in requirements.iter().filter(|requirement| requirement.level != Level::Open) {
             counts.tests += 1;
             counts.milliseconds += requirement.duration_ms;
-            match Outcome::of(requirement) {
-                Outcome::Passed => {}
-                Outcome::Failure => counts.failures += 1,
-                Outcome::Error => counts.errors += 1,
-                Outcome::Skipped => counts.skipped += 1,
+            match requirement.outcome() {
+                Outcome::Held | Outcome::Warning => {}
+                Outcome::Violated | Outcome::StaleKnownFailing => counts.failures += 1,
+                Outcome::Gap => counts.errors += 1,
+                _ => counts.skipped += 1,
             }
         }
         counts
-    }
-}
-
-/// The outcome of a test case.
-#[derive(Clone, Copy)]
-enum Outcome {
-    Passed,
-    Failure,
-    Error,
-    Skipped,
-}
-
-impl Outcome {
-    fn of(requirement: &RequirementReport) -> Outcome {
-        match requirement.status {
-            Status::Pass | Status::Observed => Outcome::Passed,
-            Status::Fail if !requirement.violation => Outcome::Passed,
-            Status::Fail | Status::StaleKnownFailing => Outcome::Failure,
-            Status::NotExercised if requirement.is_gap() => Outcome::Error,
-            Status::NotExercised | Status::KnownFailing => Outcome::Skipped,
-        }
     }
 }
 
@@ -162,26 +140,26 @@ fn case(xml: &mut Xml, report: &Report, requirement: &RequirementReport) -> io::
         .with_attribute(("time", seconds(requirement.duration_ms).as_str()))
         .write_inner_content(|xml| {
             let level = requirement.level.as_str();
-            match Outcome::of(requirement) {
-                Outcome::Passed => {}
-                Outcome::Failure => {
+            match requirement.outcome() {
+                Outcome::Held | Outcome::Warning => {}
+                Outcome::Violated | Outcome::StaleKnownFailing => {
                     let failure = xml.create_element("failure").with_attribute(("type", level));
                     failure
                         .with_attribute(("message", sentence(requirement).as_str()))
                         .write_text_content(BytesText::new(&lines(report, requirement)))?;
                 }
-                Outcome::Error => {
+                Outcome::Gap => {
                     let error = xml.create_element("error").with_attribute(("type", "not-exercised"));
                     error.with_attribute(("message", sentence(requirement).as_str())).write_empty()?;
                 }
-                Outcome::Skipped => {
+                _ => {
                     let reason = requirement.reason.as_deref().unwrap_or_default();
                     xml.create_element("skipped").with_attribute(("message", reason)).write_empty()?;
                 }
             }
-            let details = match requirement.status {
-                Status::KnownFailing => lines(report, requirement),
-                Status::Fail if requirement.is_warning() => format!("warning: {}", lines(report, requirement)),
+            let details = match requirement.outcome() {
+                Outcome::KnownFailing => lines(report, requirement),
+                Outcome::Warning => format!("warning: {}", lines(report, requirement)),
                 _ => {
                     let unseen = requirement.unseen().map_or_else(String::new, |unseen| format!("; {unseen}"));
                     format!("{} ({level}); judged {}{unseen}", requirement.title, times(requirement.judged))

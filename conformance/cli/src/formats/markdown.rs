@@ -63,9 +63,6 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
 fn identity(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "\n### Implementation and judge\n\n| | |\n|---|---|")?;
     report.identity().iter().try_for_each(|(name, value)| writeln!(out, "| {name} | {} |", code(value)))?;
-    if let Some(shown) = report.confidence.shown() {
-        writeln!(out, "\nIn the tests of the project, this judge {shown}.")?;
-    }
     match super::specification::page() {
         Some(address) => writeln!(out, "\n[The API in the words of this project]({address})"),
         None => {
@@ -124,7 +121,7 @@ fn details(
 fn block(report: &Report, requirement: &RequirementReport) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     let title = text(&requirement.title);
-    writeln!(out, "\n<details><summary><code>{}</code> {title}</summary>\n", requirement.id)?;
+    writeln!(out, "\n<details><summary>{} {title}</summary>\n", code(&requirement.id))?;
     let level = requirement.level.as_str();
     let confidence = requirement.confidence().map_or_else(String::new, |confidence| format!(", {confidence}"));
     writeln!(out, "{}, {level}{confidence}. {}", text(&requirement.section), text(&requirement.text))?;

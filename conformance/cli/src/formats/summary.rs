@@ -20,6 +20,7 @@ pub(super) fn headline(report: &Report) -> String {
             parts.push(format!("{count} {what}"));
         }
     }
+    parts.extend(report.missing_occasion().map(str::to_owned));
     format!("{}: {}", report.verdict_shown(), parts.join(", "))
 }
 
@@ -68,6 +69,7 @@ fn evidence_lines(report: &Report, requirement: &RequirementReport, evidence: &E
         lines.extend(evidence.limits_shown(report).iter().map(|shown| format!("exchange  {shown}")));
     }
     if let Some(exchange) = evidence.exchanges.first() {
+        lines.extend(exchange.ids().map(|ids| format!("ids       {ids}")));
         lines.push(format!("repeat    {}", exchange.curl));
     }
     lines

@@ -7,11 +7,15 @@ use hyper::http::{request, response};
 use super::budget::Reserved;
 use super::fields::Fields;
 use super::hop;
+use super::target;
 use super::tee::Copied;
 use super::traffic::Ticket;
 use animal_store_rules::trace::exchange::{Body, Exchange, Failure, Outcome, Request, Response};
 use animal_store_rules::trace::knowledge::{Answerer, Carrier, Fact, Knowledge};
 use jiff::{SignedDuration, Timestamp};
+
+/// The content codings of requests that the search for keys decodes, in lower case.
+const LEGIBLE_CODINGS: [&str; 5] = ["", "identity", "gzip", "x-gzip", "deflate"];
 
 /// The kept parts of a request that has passed, without its body.
 pub(super) struct Asked {
@@ -72,6 +76,9 @@ impl Asked {
         if !reserved.grow(target.len() + Fields::size(&parts.headers)) {
             return None;
         }
+        let restored = target::without_stand_ins(target.as_bytes());
+        let restored = restored.map(|target| String::from_utf8_lossy(&target).into_owned());
+        let target = restored.as_deref().unwrap_or(target);
         let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
         let (path, is_outside) = match below(path, base_path) {
             Some(path) => (path.to_owned(), false),
@@ -153,7 +160,11 @@ impl Asked {
                 request.headers.extend(values.into_iter().map(|value| (AUTHORIZATION.to_string(), value)));
             }
         }
-        match (body.filter(|_| !self.is_coded), content_types.into_iter().next()) {
+        // The keys in a body of another content coding would not be found.
+        let is_legible = request.headers.iter().filter(|(name, _)| name == "content-encoding").all(|(_, value)| {
+            value.split(',').all(|coding| LEGIBLE_CODINGS.contains(&coding.trim().to_ascii_lowercase().as_str()))
+        });
+        match (body.filter(|_| is_legible && !self.is_coded), content_types.into_iter().next()) {
             (Some(bytes), _) if bytes.is_empty() => {}
             (Some(bytes), Some(content_type)) => request.body = Some(Body { content_type, bytes }),
             _ => known.withheld.insert(Fact::RequestBody),

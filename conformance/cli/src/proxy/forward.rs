@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use http_body_util::{Either, Full};
 use hyper::body::{Body, Bytes, Incoming};
@@ -12,12 +13,13 @@ use hyper::http::request::Parts;
 use hyper::http::response;
 use hyper::http::uri::Authority;
 use hyper::upgrade::OnUpgrade;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 
 use super::arrival::{Connections, Open};
 use super::capture::{Answer, Asked, Captured, Head};
 use super::hop::{self, Refusal};
+use super::interim::Interim;
 use super::session::Log;
 use super::tee::{Copied, End, Finish, Tee, Upload, failure};
 use super::upstream::Upstream;
@@ -26,6 +28,9 @@ use animal_store_rules::trace::exchange::{Failure, FailureKind};
 
 /// The end of the base URL of a service.
 const VERSION: &str = "/v1";
+
+/// The time after which the body of a request is sent to a server that says nothing to `Expect: 100-continue`.
+const CONTINUE_WAIT: Duration = Duration::from_secs(1);
 
 /// The body of a response: that of the server, or of the proxy itself.
 type ResponseBody = Either<Tee, Full<Bytes>>;
@@ -139,6 +144,8 @@ impl Forwarder {
 pub(super) struct Connection {
     pub(super) forwarder: Arc<Forwarder>,
     pub(super) open: Open,
+    /// The interim responses to the client.
+    pub(super) interim: Interim,
     /// The connection to the server, kept from one request to the next.
     server: Mutex<Option<SendRequest<Tee>>>,
 }
@@ -146,7 +153,7 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(forwarder: Arc<Forwarder>) -> Connection {
         let open = Connections::open(&forwarder.connections);
-        Connection { forwarder, open, server: Mutex::new(None) }
+        Connection { forwarder, open, interim: Interim::default(), server: Mutex::new(None) }
     }
 
     /// Passes a request on, and returns the response.
@@ -162,6 +169,7 @@ impl Connection {
         let to_client = hyper::upgrade::on(&mut request);
         let (mut parts, body) = request.into_parts();
         let mut pending = Pending::new(forwarder, &parts, &self.open);
+        let takes_interim = parts.version >= Version::HTTP_11;
         let is_own = |authority: &Authority| forwarder.is_own(authority);
         let is_upgrade = match hop::to_server(&mut parts, &forwarder.upstream.authority, is_own) {
             Ok(is_upgrade) => is_upgrade,
@@ -171,13 +179,42 @@ impl Connection {
             }
         };
         let upload = pending.upload.clone();
+        let is_held = hop::expects_continue(&parts.headers) && !body.is_end_stream();
+        upload.hold(is_held);
         let body = Tee::upload(body, Copied::new(&forwarder.log.budget), &upload);
-        let answered = tokio::select! {
-            answered = self.send(Request::from_parts(parts, body)) => answered,
-            () = upload.is_late(forwarder.upstream.timeout) => {
-                Err(Failure { kind: FailureKind::Timeout, detail: "no answer within the timeout".to_owned() })
+        let mut request = Request::from_parts(parts, body);
+        let (of_client, released) = (self.interim.clone(), upload.clone());
+        hyper::ext::on_informational(&mut request, move |interim| match interim.status() {
+            // hyper writes it when the body is read.
+            StatusCode::CONTINUE => released.hold(false),
+            status if takes_interim => of_client.add(status, interim.headers()),
+            _ => {}
+        });
+        let mut sending = std::pin::pin!(self.send(request));
+        let mut late = std::pin::pin!(upload.is_late(forwarder.upstream.timeout));
+        let mut continued = std::pin::pin!(tokio::time::sleep(CONTINUE_WAIT));
+        let mut is_held = is_held;
+        let answered = loop {
+            tokio::select! {
+                biased;
+                () = self.interim.added() => {}
+                answered = &mut sending => break answered,
+                () = &mut continued, if is_held => {
+                    is_held = false;
+                    upload.hold(false);
+                }
+                () = &mut late => {
+                    break Err(Failure {
+                        kind: FailureKind::Timeout,
+                        detail: "no answer within the timeout".to_owned(),
+                    });
+                }
             }
         };
+        let answered = answered.and_then(|(response, server)| match hop::defect(&response, is_upgrade) {
+            None => Ok((response, server)),
+            Some(defect) => Err(Failure { kind: FailureKind::Broken, detail: defect.to_owned() }),
+        });
         match answered {
             Ok((response, server)) => self.answer(response, server, pending, is_upgrade.then_some(to_client)),
             Err(_) if upload.is_broken() => {

@@ -2,11 +2,12 @@
 //! on unchanged.
 
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, TRANSFER_ENCODING, UPGRADE, VIA,
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, TE, TRANSFER_ENCODING,
+    UPGRADE, VIA,
 };
 use hyper::http::request;
 use hyper::http::uri::Authority;
-use hyper::{Method, StatusCode, Uri, Version};
+use hyper::{Method, Response, StatusCode, Uri, Version};
 
 /// The fields that concern one connection, in addition to those that `Connection` names.
 const OF_CONNECTION: [&str; 6] = ["connection", "http2-settings", "keep-alive", "proxy-connection", "te", "upgrade"];
@@ -83,22 +84,49 @@ pub(super) fn to_server(
         let left = left.checked_sub(1).ok_or_else(ends)?;
         parts.headers.insert(MAX_FORWARDS, left.into());
     }
+    let takes_trailers = parts.headers.get_all(TE).iter().any(|value| {
+        value.to_str().is_ok_and(|value| value.split(',').any(|coding| coding.trim().eq_ignore_ascii_case("trailers")))
+    });
     let protocol = without_connection(&mut parts.headers);
     if let Some(protocol) = &protocol {
         parts.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
         parts.headers.insert(UPGRADE, protocol.clone());
     }
+    if takes_trailers {
+        parts.headers.append(CONNECTION, HeaderValue::from_static("te"));
+        parts.headers.insert(TE, HeaderValue::from_static("trailers"));
+    }
     let version = if parts.version == Version::HTTP_10 { "1.0" } else { "1.1" };
     if let Ok(via) = HeaderValue::from_str(&format!("{version} {RECEIVED_BY}")) {
         parts.headers.append(VIA, via);
     }
-    parts.headers.insert(HOST, authority.clone());
+    // HTTP/1.1 requires the field, so a request without it is the client's fault, which the server tells it.
+    if parts.headers.contains_key(HOST) || parts.uri.authority().is_some() || parts.version == Version::HTTP_10 {
+        parts.headers.insert(HOST, authority.clone());
+    }
     parts.version = Version::HTTP_11;
     if parts.uri.authority().is_some() {
         let target = parts.uri.path_and_query().cloned();
         parts.uri = target.map_or_else(|| Uri::from_static("/"), Uri::from);
     }
     Ok(protocol.is_some())
+}
+
+/// Returns true if a client waits for an interim response before it sends the body.
+pub(super) fn expects_continue(headers: &HeaderMap) -> bool {
+    headers.get(EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// The defect of a response that must not be passed on, if it has one: the client might take it for another message. `is_upgrade` is
+/// true if the request asked to change the protocol.
+pub(super) fn defect<B>(response: &Response<B>, is_upgrade: bool) -> Option<&'static str> {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS && !is_upgrade {
+        return Some("the server changes the protocol, although the request did not ask for that");
+    }
+    let values = response.headers().get_all(CONTENT_LENGTH).iter();
+    let mut lengths = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    let first = lengths.next()?;
+    lengths.any(|length| length != first).then_some("the response has two lengths")
 }
 
 /// Turns a response of the server into one to the client.
@@ -151,7 +179,9 @@ mod tests {
             kept,
             [
                 ("authorization", "Bearer k"),
+                ("connection", "te"),
                 ("host", "api.example.com"),
+                ("te", "trailers"),
                 ("via", "1.0 other"),
                 ("via", "1.1 conform-proxy"),
                 ("x-end", "2"),
@@ -180,10 +210,29 @@ mod tests {
     }
 
     #[test]
+    fn a_response_with_two_lengths_or_another_protocol_unasked_is_not_passed_on() {
+        let response = |status: u16, lengths: &[&str]| {
+            let builder = Response::builder().status(status);
+            lengths
+                .iter()
+                .fold(builder, |builder, length| builder.header(CONTENT_LENGTH, *length))
+                .body(())
+                .expect("one")
+        };
+        for lengths in [&["2", "3"][..], &["2, 3"], &["2", "2", "3"]] {
+            assert!(defect(&response(200, lengths), false).is_some(), "{lengths:?}");
+        }
+        for lengths in [&[][..], &["2"], &["2", "2"], &["2, 2"]] {
+            assert_eq!(defect(&response(200, lengths), false), None, "{lengths:?}");
+        }
+        assert!(defect(&response(101, &[]), false).is_some() && defect(&response(101, &[]), true).is_none());
+    }
+
+    #[test]
     fn nobody_is_asked_for_http_2() {
         let headers = [("connection", "Upgrade, HTTP2-Settings"), ("upgrade", "h2c"), ("http2-settings", "AAMAAABk")];
         let mut parts = parts("GET", "/v1/pets", &headers);
         assert_eq!(forward(&mut parts), Ok(false));
-        assert_eq!(forwarded(&parts), [("via", "1.1 conform-proxy"), ("host", "api.example.com")]);
+        assert_eq!(forwarded(&parts), [("via", "1.1 conform-proxy")]);
     }
 }

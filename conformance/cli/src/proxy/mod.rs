@@ -15,8 +15,10 @@ mod capture;
 mod fields;
 mod forward;
 mod hop;
+mod interim;
 mod part;
 mod session;
+mod target;
 mod tee;
 mod traffic;
 mod upstream;
@@ -33,6 +35,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use self::forward::{Connection, Forwarder};
+use self::interim::WithInterim;
 use self::session::Session;
 pub use self::upstream::UnusableUpstream;
 use self::upstream::Upstream;
@@ -41,6 +44,12 @@ use animal_store_conformance::http::Clock;
 use animal_store_conformance::http::errors::of_file;
 use animal_store_conformance::recorded::Terms;
 use animal_store_conformance::report::Report;
+
+/// The maximum number of connections of clients. Further ones wait until one is closed.
+const MOST_CONNECTIONS: usize = 512;
+
+/// The maximum size of the buffer of a connection in each direction, and so of the head of a message, in bytes.
+const MOST_BUFFERED: usize = 64 * 1024;
 
 /// The maximum time that pending requests may still take at the end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -65,6 +74,8 @@ pub struct Settings {
     pub on_finding: Box<dyn Fn(&str) + Send>,
     /// Receives each line on behaviour of clients or the server that cannot be judged.
     pub on_notice: Box<dyn Fn(&str) + Send + Sync>,
+    /// Receives the error, at once, if the trace cannot be written any more.
+    pub on_unwritten: Box<dyn Fn(&std::io::Error) + Send>,
     /// The clock.
     pub clock: Clock,
 }
@@ -87,8 +98,8 @@ pub enum Unstartable {
 pub struct Outcome {
     /// The reason why the traffic shows nothing of the service, if so.
     pub unreached: Option<String>,
-    /// The report, or `None` if no request to the service went through.
-    pub report: Option<Report>,
+    /// The report. It has no requests if none to the service went through.
+    pub report: Report,
     /// The reason why the trace could not be written, if so.
     pub unwritten: Option<std::io::Error>,
 }
@@ -137,7 +148,7 @@ impl Proxy {
         let stop = Interrupt::default();
         loop {
             tokio::select! {
-                accepted = self.listener.accept() => match accepted {
+                accepted = self.listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
                     Ok((stream, _)) => {
                         let _without_delay = stream.set_nodelay(true);
                         let connection = Connection::new(Arc::clone(&self.forwarder));
@@ -167,13 +178,19 @@ impl Proxy {
 async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt) {
     let forwarder = Arc::clone(&connection.forwarder);
     let stream = connection.open.watch(stream, Arc::clone(&forwarder.log.traffic));
+    let stream = WithInterim::new(stream, connection.interim.clone());
     let connection = Arc::new(connection);
     let service = service_fn(move |request| {
         let connection = Arc::clone(&connection);
         async move { Ok::<_, std::convert::Infallible>(connection.forward(request).await) }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.preserve_header_case(true).auto_date_header(false).header_read_timeout(None);
+    builder
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        .header_read_timeout(None)
+        .max_buf_size(MOST_BUFFERED)
+        .half_close(true);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     tokio::select! {
         // A client that goes away is no error of the proxy.

@@ -35,6 +35,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// The time for which exchanges are gathered before they are taken: waking this thread for each of them would delay the traffic.
 const GATHER: Duration = Duration::from_millis(20);
 
+/// The number of exchanges after which the trace states the next place at which it can be divided.
+const DIVISIBLE: usize = PART_EXCHANGES / 4;
+
 /// The maximum number of kinds of findings of a requirement that get a line while the proxy runs.
 const MAX_LINES: usize = 5;
 
@@ -85,7 +88,7 @@ pub(super) struct Session {
 impl Session {
     /// Starts to judge the exchanges that are handed to the log.
     pub(super) fn start(settings: Settings) -> std::io::Result<(Session, Log)> {
-        let Settings { to: base_url, terms, rerun_command, record, on_finding, clock, .. } = settings;
+        let Settings { to: base_url, terms, rerun_command, record, on_finding, on_unwritten, clock, .. } = settings;
         let traffic = Arc::new(Traffic::new(clock));
         let (queue, received) = channel();
         let lost = Arc::new(AtomicUsize::new(0));
@@ -107,7 +110,7 @@ impl Session {
             parts: 0,
             samples: 0,
             total_lost: 0,
-            record: Recorder { to: record, error: None },
+            record: Recorder::new(record, on_unwritten),
             shown: Vec::new(),
             on_finding,
         };
@@ -133,13 +136,10 @@ impl Session {
         };
         let of_judge = judge.notes();
         let Judge { mut recorded, record, .. } = judge;
-        let report = (recorded.exchanges() > 0).then(|| {
-            notes.into_iter().chain(of_judge).for_each(|note| recorded.note(note));
-            // The command that sent the requests may contain their keys.
-            let rerun_command = recorded.redactor().redact(&rerun_command);
-            recorded.report(rerun_command)
-        });
-        Outcome { unreached: None, report, unwritten: record.error }
+        notes.into_iter().chain(of_judge).for_each(|note| recorded.note(note));
+        // The command that sent the requests may contain their keys.
+        let rerun_command = recorded.redactor().redact(&rerun_command);
+        Outcome { unreached: None, report: recorded.report(rerun_command), unwritten: record.error }
     }
 }
 
@@ -154,18 +154,53 @@ fn go_last() {
 #[cfg(not(target_os = "linux"))]
 fn go_last() {}
 
-/// The trace that is written.
+/// The trace that is written while there is traffic, in the order in which exchanges end.
 struct Recorder {
     to: Option<Box<dyn Write + Send>>,
     error: Option<std::io::Error>,
+    on_error: Box<dyn Fn(&std::io::Error) + Send>,
+    /// The time at which the last written response had arrived.
+    received: Timestamp,
+    /// The number of exchanges since the last place at which the trace can be divided.
+    undivided: usize,
+    /// Whether exchanges are missing before the next one.
+    lacks_some: bool,
 }
 
 impl Recorder {
+    fn new(to: Option<Box<dyn Write + Send>>, on_error: Box<dyn Fn(&std::io::Error) + Send>) -> Recorder {
+        let received = Timestamp::MIN;
+        Recorder { to, error: None, on_error, received, undivided: DIVISIBLE, lacks_some: false }
+    }
+
+    /// Writes exchanges that have ended. Every request that was sent before the horizon has ended.
+    fn record(&mut self, mut exchanges: Vec<Exchange>, horizon: Timestamp) {
+        exchanges.sort_by_key(|exchange| exchange.received_at);
+        // For each exchange, the time at which the earliest request was sent that was not written before it.
+        let mut unwritten = horizon;
+        let mut earliest: Vec<Timestamp> = Vec::with_capacity(exchanges.len());
+        for exchange in exchanges.iter().rev() {
+            unwritten = unwritten.min(exchange.sent_at);
+            earliest.push(unwritten);
+        }
+        for (exchange, earliest) in exchanges.iter_mut().zip(earliest.into_iter().rev()) {
+            if std::mem::take(&mut self.lacks_some) {
+                exchange.known.begins = Some(Extent::Sample);
+            } else if self.undivided >= DIVISIBLE && self.received <= earliest {
+                (exchange.known.begins, self.undivided) = (Some(Extent::Conversation), 0);
+            }
+            self.undivided += 1;
+            self.received = self.received.max(exchange.received_at);
+        }
+        self.write(|| exchanges.iter().map(lines::line).collect());
+    }
+
     /// Writes a text, which is made only if there is a trace to write.
     fn write(&mut self, text: impl FnOnce() -> String) {
         if let Some(to) = &mut self.to
             && let Err(error) = to.write_all(Printable::json(&text()).as_str().as_bytes()).and_then(|()| to.flush())
         {
+            (self.on_error)(&error);
             (self.to, self.error) = (None, Some(error));
         }
     }
@@ -216,10 +251,14 @@ impl Judge {
             // No more exchanges are taken at a time than can be judged at a time.
             let taken: Vec<Exchange> = taken.take(PART_EXCHANGES).collect();
             let is_whole = taken.len() < PART_EXCHANGES;
-            taken.into_iter().for_each(|exchange| self.insert(exchange));
-            self.count_lost();
             // If more are in the queue, some of them may have been sent before the horizon.
             let horizon = if is_whole { horizon } else { Timestamp::MIN };
+            self.count_lost();
+            if self.record.to.is_some() && !taken.is_empty() {
+                let exchanges = self.recorded.without_secrets(taken.clone());
+                self.record.record(exchanges, horizon);
+            }
+            taken.into_iter().for_each(|exchange| self.insert(exchange));
             while self.is_divisible() && self.divide(horizon) {}
             if Instant::now() >= next_look {
                 let begun = Instant::now();
@@ -244,6 +283,7 @@ impl Judge {
         if lost > 0 {
             self.total_lost += lost;
             self.extent = Extent::Sample;
+            self.record.lacks_some = true;
         }
     }
 
@@ -280,17 +320,15 @@ impl Judge {
             return;
         }
         let rest = self.pending.split_off(count);
-        let mut part = std::mem::replace(&mut self.pending, rest);
+        let part = std::mem::replace(&mut self.pending, rest);
         self.bytes = self.pending.iter().map(weight).sum();
         self.looked_at = 0;
         self.divisible = (PART_EXCHANGES, PART);
-        part[0].known.begins = Some(self.extent);
         self.parts += 1;
         self.samples += usize::from(self.extent == Extent::Sample);
         let context = self.recorded.context(&self.base_url, self.extent);
         self.extent = Extent::Conversation;
         let trace = self.recorded.sample(context, part);
-        self.record.write(|| trace.exchanges.iter().map(lines::line).collect());
         let verdicts = self.recorded.add(trace);
         self.show(&verdicts);
     }

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
@@ -118,6 +118,9 @@ impl Body for Tee {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if self.upload.as_ref().is_some_and(|upload| upload.is_held(context)) {
+            return Poll::Pending;
+        }
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let polled = Pin::new(body).poll_frame(context);
         if let Some(upload) = &self.upload {
@@ -168,11 +171,37 @@ struct Progress {
     owed_since: Option<Instant>,
     /// Whether the client broke the body off, or sent no valid HTTP.
     is_broken: bool,
+    /// Whether the body waits for an interim response of the server.
+    is_held: bool,
+    /// The task that waits for the body meanwhile.
+    waker: Option<Waker>,
 }
 
 impl Upload {
     pub(super) fn new() -> Upload {
-        Upload(Arc::new(Mutex::new(Progress { copied: None, owed_since: Some(Instant::now()), is_broken: false })))
+        Upload(Arc::new(Mutex::new(Progress {
+            copied: None,
+            owed_since: Some(Instant::now()),
+            is_broken: false,
+            is_held: false,
+            waker: None,
+        })))
+    }
+
+    /// Holds the body back, or lets it go.
+    pub(super) fn hold(&self, is_held: bool) {
+        let mut progress = self.lock();
+        progress.is_held = is_held;
+        progress.waker.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Returns true if the body is held back. The task is woken when it is let go.
+    fn is_held(&self, context: &Context<'_>) -> bool {
+        let mut progress = self.lock();
+        if progress.is_held {
+            progress.waker = Some(context.waker().clone());
+        }
+        progress.is_held
     }
 
     /// Notes the end of the body.

@@ -11,23 +11,26 @@ use super::{Party, catalogue};
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
+    /// All requirements, with every near miss, whatever the plan: the run waits for the windows that it needs.
+    Deep,
     /// All requirements. The run creates animals, and exhausts the limit twice with one key, or once with each of two.
     #[default]
     Full,
     /// All requirements except those that need an exhausted limit.
     Functional,
-    /// The requirements that need neither an exhausted limit nor a created animal.
+    /// The requirements that need neither an exhausted limit nor a created animal nor an unknown key.
     ReadOnly,
 }
 
 impl Profile {
     /// All profiles, the largest first.
-    pub const ALL: [Profile; 3] = [Profile::Full, Profile::Functional, Profile::ReadOnly];
+    pub const ALL: [Profile; 4] = [Profile::Deep, Profile::Full, Profile::Functional, Profile::ReadOnly];
 
     /// The name of the profile, as the command line and reports use it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Profile::Deep => "deep",
             Profile::Full => "full",
             Profile::Functional => "functional",
             Profile::ReadOnly => "read-only",
@@ -43,19 +46,19 @@ impl Profile {
     /// Returns true if a run with the profile exhausts the limit of a key.
     #[must_use]
     pub fn exhausts(self) -> bool {
-        self == Profile::Full
+        matches!(self, Profile::Deep | Profile::Full)
     }
 
     /// Whether the profile leaves a requirement out.
     fn leaves_out(self, id: &str) -> bool {
         !self.exhausts() && begins_with_any(id, NEED_EXHAUSTION)
-            || !self.creates() && begins_with_any(id, NEED_CREATION)
+            || self == Profile::ReadOnly && begins_with_any(id, &[NEED_CREATION, NEED_UNKNOWN_KEYS].concat())
     }
 }
 
 /// The error for a name that no profile has.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("no profile is called {0}: use full, functional or read-only")]
+#[error("no profile is called {0}: use deep, full, functional or read-only")]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -85,6 +88,10 @@ const NEED_EXHAUSTION: &[&str] = &[
 
 /// The beginnings of the identifiers of requirements that need a creation.
 const NEED_CREATION: &[&str] = &["create.", "pet.unique-id", "auth.refused-stores-nothing"];
+
+/// The beginnings of the identifiers of requirements that need requests with unknown keys. A service may lock out an address that sends many
+/// of them.
+const NEED_UNKNOWN_KEYS: &[&str] = &["auth.invalid-key", "auth.exact-key", "auth.bearer-header"];
 
 /// The parties of the traffic that are judged.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -174,7 +181,19 @@ impl Scope {
 
     /// Returns true if neither the profile nor [`Scope::skip`] leaves a requirement out.
     fn admits(&self, id: &str) -> bool {
-        !begins_with_any(id, &self.skip) && !self.profile.leaves_out(id)
+        !self.skips(id) && !self.profile.leaves_out(id)
+    }
+
+    /// Returns true if a run of this scope sends unknown keys.
+    #[must_use]
+    pub fn sends_unknown_keys(&self) -> bool {
+        NEED_UNKNOWN_KEYS.iter().any(|id| self.admits(id))
+    }
+
+    /// Returns true if [`Scope::skip`] leaves a requirement out.
+    #[must_use]
+    pub fn skips(&self, id: &str) -> bool {
+        begins_with_any(id, &self.skip)
     }
 
     /// Returns true if the scope selects any requirement of a side.

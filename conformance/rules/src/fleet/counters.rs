@@ -52,7 +52,7 @@ fn explained_sets(key: &KeyLimits<'_>, addresses: usize) -> Vec<Vec<usize>> {
     };
     sets.retain(|set| {
         let explanation = key.explanation_of(|entry| set.contains(&replica_of(entry)));
-        explanation.findings.is_empty() && !explanation.hypothesis.others && explanation.never_falls.is_none()
+        explanation.is_complete() && explanation.never_falls.is_none()
     });
     sets
 }

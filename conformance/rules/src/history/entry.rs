@@ -9,7 +9,7 @@ use crate::sentence::{Sentence, Value, sentence};
 use crate::trace::Context;
 use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
-use crate::trace::knowledge::Fact;
+use crate::trace::knowledge::{Answerer, Fact};
 use crate::trace::rate_limit::{self, RateHeaders, Window};
 use crate::trace::retry_after::{self, RetryAfter};
 
@@ -30,6 +30,10 @@ pub struct Entry<'t> {
     pub(super) date: Option<Timestamp>,
     /// Whether the request fetches an animal at a time at which this operation may have been removed.
     pub(super) may_be_removed: bool,
+    /// Whether an intermediary or an HTTP library may refuse the request for its form.
+    pub(super) may_be_refused_at_edge: bool,
+    /// Whether the address of the client was locked out, so that the response shows nothing about the request.
+    is_shut_out: bool,
 }
 
 /// The treatment of response bodies: pacing reads the trace again for each request, and needs none of them.
@@ -72,13 +76,34 @@ impl<'t> Entry<'t> {
             rate: response.map(rate_limit::read),
             date: response.and_then(Response::date),
             may_be_removed: false,
+            may_be_refused_at_edge: request::may_be_refused_at_edge(&exchange.request),
+            is_shut_out: false,
         }
     }
 
     /// The response of the service, if any.
     #[must_use]
     pub fn response(&self) -> Option<&'t Response> {
-        self.exchange.service_response()
+        self.exchange.service_response().filter(|_| !self.is_shut_out)
+    }
+
+    /// Leaves out the response, which the client got because its address was locked out.
+    pub(super) fn shut_out(&mut self) {
+        self.is_shut_out = true;
+        (self.json, self.rate, self.date) = (None, None, None);
+    }
+
+    /// Returns true if the service answered, or had to, as it answers any client with this credential.
+    #[must_use]
+    pub fn is_of_service(&self) -> bool {
+        self.exchange.known.answerer == Answerer::Service && !self.is_shut_out
+    }
+
+    /// Returns true if the response shows that the service took the credential for a valid key: the request was carried out, or refused for
+    /// what is wrong with it otherwise.
+    #[must_use]
+    pub fn shows_acceptance(&self) -> bool {
+        matches!(self.status(), Some(200..=299 | 400 | 404)) && self.is_of_operation() && !self.may_be_of_edge()
     }
 
     /// The status code, if there is a response of the service.
@@ -99,12 +124,23 @@ impl<'t> Entry<'t> {
         self.rate.as_ref()?.window()
     }
 
+    /// Returns true if the response may be that of an intermediary or an HTTP library, which knows neither the Error nor the header fields
+    /// of the service, and counts against no limit. It knows neither keys nor limits, so 401, 429 and a response with a window are the
+    /// service's own. Anyone may refuse two credentials in any form.
+    #[must_use]
+    pub fn may_be_of_edge(&self) -> bool {
+        let is_refusal = matches!(self.status(), Some(400 | 402..=428 | 430..=499));
+        self.credential.is_malformed() || self.may_be_refused_at_edge && is_refusal && self.window().is_none()
+    }
+
     /// Returns true if the response is that of an operation. Otherwise the specification states nothing about it, because it is that of
-    /// an unknown path: the fetch of an animal, once removed, is one, unless it succeeds or is limited all the same.
+    /// an edge or of an unknown path: the fetch of an animal, once removed, is one, unless it succeeds or is limited all the same.
     #[must_use]
     pub fn is_of_operation(&self) -> bool {
         match self.operation {
             Operation::Elsewhere => false,
+            // The rules of authentication judge all responses to a request with two credentials.
+            _ if self.may_be_of_edge() && !self.credential.is_malformed() => false,
             Operation::Get(_) if self.may_be_removed => self.succeeded() || self.status() == Some(429),
             _ => true,
         }
@@ -156,10 +192,10 @@ impl<'t> Entry<'t> {
         self.status() == Some(429) && self.key().is_some()
     }
 
-    /// Returns true if a request with a valid key was answered with a status code other than 429.
+    /// Returns true if a request with a valid key was answered by the service with a status code other than 429.
     #[must_use]
     pub fn is_admitted(&self) -> bool {
-        self.key().is_some() && !matches!(self.status(), None | Some(429))
+        self.key().is_some() && !matches!(self.status(), None | Some(429)) && !self.may_be_of_edge()
     }
 
     /// Returns true if the exchange was complete before the other request was sent, so that the server dealt with it first. No exchange
@@ -183,10 +219,14 @@ impl<'t> Entry<'t> {
         self.exchange.received_at.duration_since(earlier.exchange.sent_at)
     }
 
-    /// The index of the key, if the request came with a valid key in the described form.
+    /// The index of the key, if the request came with a valid key in the described form, or in another form that the service accepted.
     #[must_use]
     pub fn key(&self) -> Option<usize> {
-        if let Credential::Valid(key) = self.credential { Some(key) } else { None }
+        match self.credential {
+            Credential::Valid(key) => Some(key),
+            Credential::Ambiguous(key) => Some(key).filter(|_| self.shows_acceptance()),
+            _ => None,
+        }
     }
 
     /// The animals that the response shows, wherever they are well enough formed to be distinguished.

@@ -12,12 +12,14 @@ use crate::tolerance::Tolerance;
 use crate::trace::knowledge::{Extent, Fact};
 use crate::trace::{Context, Trace};
 
+mod acceptance;
 pub(crate) mod bans;
 mod changes;
 mod clock;
 mod entry;
 mod sightings;
 
+pub use acceptance::{Acceptance, Access, AccessEnd};
 use entry::Body;
 pub(crate) use entry::answered;
 pub use entry::{Animal, Entry};
@@ -61,6 +63,8 @@ pub struct History<'t> {
     answered_by: Vec<Timestamp>,
     /// The longest time for which a read may lag behind a write.
     lag: SignedDuration,
+    /// The acceptance of each key over time, and the end of the access to the service.
+    pub access: Access,
     /// Whether the status of an animal of other clients was seen to change. Then the status of every such animal is uncertain between
     /// two reads.
     pub others_change: bool,
@@ -126,10 +130,13 @@ impl<'t> History<'t> {
         let mut sightings = sightings::of(&entries);
         let changed: HashSet<i64> = entries.iter().filter_map(changed_beyond_specification).collect();
         sightings.retain(|id, _| !changed.contains(id));
+        let mut access = Access::default();
         if context.extent < Extent::Complete {
             bans::withhold(&mut entries);
         } else {
             bans::mark(&mut entries, context.keys.len());
+            access = Access::of(&entries, context.keys.len());
+            access.mark(&mut entries);
         }
         let received = entries.iter().map(|entry| entry.exchange.received_at);
         let answered_by = received.scan(Timestamp::MIN, |latest, at| {
@@ -144,6 +151,7 @@ impl<'t> History<'t> {
             created,
             sightings,
             lag: Tolerance::READ_LAG.duration(),
+            access,
             others_change: false,
             changes: changes::Changes::default(),
             recreated: HashSet::new(),
@@ -232,6 +240,7 @@ impl<'t> History<'t> {
             Operation::Get(PetId::Int64(id)) => expectation.given(id, self.existence(id, entry)),
             _ => expectation,
         };
+        let expectation = if entry.may_be_refused_at_edge { expectation.or_refused_at_edge() } else { expectation };
         if entry.may_be_removed { expectation.or_removed() } else { expectation }
     }
 

@@ -101,3 +101,14 @@ fn an_exchange_that_took_no_time_by_a_coarse_clock_does_not_precede_itself() {
     let [first, second] = &history.entries[..] else { panic!("two exchanges") };
     assert!(first.precedes(second) && !second.precedes(first) && !first.precedes(first));
 }
+
+#[test]
+fn a_refusal_of_a_malformed_request_is_the_services_own_if_it_reports_a_window() {
+    let refused = |reports: bool| {
+        let ask = TraceBuilder::new().ask(Request::new("GET", "/pets").query("status=%zz"), 400, "{}".to_owned());
+        let trace = if reports { ask.with_rate_limit(9, 60) } else { ask }.trace();
+        let history = History::new(&trace);
+        (history.entries[0].may_be_of_edge(), history.entries[0].is_of_operation())
+    };
+    assert_eq!([refused(false), refused(true)], [(true, false), (false, true)]);
+}

@@ -6,6 +6,21 @@ use crate::sentence::{Sentence, sentence};
 use crate::trace::rate_limit::Window;
 
 impl Finding<'_> {
+    /// The requirement that the contradiction breaks first.
+    #[must_use]
+    pub fn requirement(&self) -> &'static str {
+        match self.kind {
+            Kind::Figure => "headers.limit-figure",
+            Kind::NotCounted | Kind::Excess => "quota.every-operation",
+            Kind::Rises => "headers.remaining-never-rises",
+            Kind::NotRestored | Kind::ResetOff | Kind::ResetMoves => "headers.reset-time",
+            Kind::OverAdmitted | Kind::Burst => "quota.not-exceeded",
+            Kind::Reopened | Kind::OtherStatus => "quota.enforced",
+            Kind::Early | Kind::Interrupted => "quota.not-early",
+            Kind::StillLimited => "quota.recovers",
+        }
+    }
+
     /// The requirement that is broken, in words: "at most 60 requests in one window".
     #[must_use]
     pub fn expected(&self) -> Sentence {

@@ -53,19 +53,72 @@ pub enum Written {
     OnAnswer,
 }
 
+/// The failed requests that a server treats in another way than successes.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Failed {
+    /// Every failed request.
+    Any,
+    /// Malformed requests (400).
+    Malformed,
+    /// Requests for something that does not exist (404).
+    Missing,
+}
+
 /// The cost of failed requests.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Failures {
     /// A failed request costs as much as any other.
     Count,
-    /// A failed request costs nothing.
-    Free,
-    /// A failed request is counted, and given back when the response has been written.
-    Refunded,
-    /// A malformed request (400) costs nothing. A request for something that does not exist (404) costs as much as any other.
-    MalformedFree,
-    /// A request for something that does not exist (404) costs nothing. A malformed request (400) costs as much as any other.
-    MissingFree,
+    /// These requests cost nothing. Any other failed request counts.
+    Free(Failed),
+    /// These requests are counted, and given back when the response has been written. Any other failed request counts.
+    GivenBack(Failed),
+}
+
+impl Failures {
+    /// The failed requests that do not count for good, if there are any.
+    fn spared(self) -> Option<Failed> {
+        match self {
+            Failures::Count => None,
+            Failures::Free(which) | Failures::GivenBack(which) => Some(which),
+        }
+    }
+
+    /// Returns true if a request with this outcome does not count for good.
+    pub(super) fn spare(self, outcome: Outcome) -> bool {
+        match self.spared() {
+            None => false,
+            Some(Failed::Any) => matches!(outcome, Outcome::Malformed | Outcome::Missing),
+            Some(Failed::Malformed) => outcome == Outcome::Malformed,
+            Some(Failed::Missing) => outcome == Outcome::Missing,
+        }
+    }
+}
+
+/// The use of a key by other clients. They use requests up, and make no room.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Others {
+    /// Only the run uses the key.
+    Nobody,
+    /// Other clients use the key, as its responses show.
+    Shown,
+    /// Other clients use the key, and no response shows them. They may have exhausted one window, and no other refusal is theirs.
+    Unseen,
+}
+
+/// The outcome of a request, as far as its cost may depend on it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Outcome {
+    /// The request succeeded (2xx, 3xx).
+    Succeeded,
+    /// The request was malformed, or could not be processed (4xx).
+    Malformed,
+    /// The request asked for something that does not exist (404, 410).
+    Missing,
+    /// The request was refused for the rate (429).
+    Refused,
+    /// The request got another response or none, so that it is unknown whether it was counted.
+    Unknown,
 }
 
 /// The figures that the header fields report. `None` means that a figure is unknown.
@@ -93,11 +146,16 @@ pub struct Hypothesis {
     pub failures: Failures,
     /// Whether refused requests are counted.
     pub counts_refusals: bool,
-    /// Whether other clients use the key.
-    pub others: bool,
+    /// The use of the key by other clients.
+    pub others: Others,
 }
 
 impl Hypothesis {
+    /// Returns true if other clients may have used some of each count.
+    pub(super) fn has_others(&self) -> bool {
+        self.others != Others::Nobody
+    }
+
     /// Returns true if failures count, in windows that begin with an empty count.
     pub(super) fn is_plain(&self) -> bool {
         self.failures == Failures::Count && self.cut.is_fixed()
@@ -127,19 +185,23 @@ impl fmt::Display for Hypothesis {
             Written::Before => "; counted after the headers are written",
             Written::OnAnswer => "; headers are written when the response goes out",
         })?;
+        f.write_str(match self.failures.spared() {
+            None | Some(Failed::Any) => "; failures",
+            Some(Failed::Malformed) => "; malformed requests",
+            Some(Failed::Missing) => "; requests for something that does not exist",
+        })?;
         f.write_str(match self.failures {
-            Failures::Count => "; failures count",
-            Failures::Free => "; failures do not count",
-            Failures::Refunded => "; failures are given back",
-            Failures::MalformedFree => "; malformed requests do not count",
-            Failures::MissingFree => "; requests for what does not exist do not count",
+            Failures::Count => " count",
+            Failures::Free(_) => " do not count",
+            Failures::GivenBack(_) => " are given back",
         })?;
         if self.counts_refusals {
             f.write_str("; refused requests count")?;
         }
-        if self.others {
-            f.write_str("; other clients use the key")?;
-        }
-        Ok(())
+        f.write_str(match self.others {
+            Others::Nobody => "",
+            Others::Shown => "; other clients use the key",
+            Others::Unseen => "; other clients may use the key, and no response shows them",
+        })
     }
 }

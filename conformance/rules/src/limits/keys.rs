@@ -2,7 +2,7 @@
 //! history when it is first needed.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Explanation;
 use super::anonymous::Anonymous;
@@ -120,6 +120,8 @@ pub struct KeyLimits<'h> {
     pub(super) plan_limits: OnceCell<Option<PlanLimits>>,
     /// The Limit and the Reset of each window whose end was reported further ahead than a minute.
     pub(super) far_windows: OnceCell<HashSet<(u64, i64)>>,
+    /// The index of the first answer that reports each window.
+    pub(super) first_reports: OnceCell<HashMap<Window, usize>>,
     pub(super) by_address: OnceCell<bool>,
     pub(super) reported_ends: OnceCell<HashSet<(u64, i64)>>,
     pub(super) explanation: OnceCell<Explanation<'h>>,
@@ -137,6 +139,7 @@ impl<'h> KeyLimits<'h> {
             refused: of_operations.filter(|entry| entry.is_limited()).count(),
             plan_limits: OnceCell::new(),
             far_windows: OnceCell::new(),
+            first_reports: OnceCell::new(),
             by_address: OnceCell::new(),
             reported_ends: OnceCell::new(),
             explanation: OnceCell::new(),

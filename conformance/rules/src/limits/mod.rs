@@ -3,6 +3,8 @@
 //! A [`Hypothesis`] is one complete way of counting. A server is lawful if one hypothesis explains the whole trace of a key. The
 //! hypothesis with the fewest contradictions speaks for the server, and its contradictions are held against the server. No code here
 //! excuses a response: a lawful policy that is missing is added to the hypotheses.
+//!
+#![doc = include_str!("worked_trace.md")]
 
 mod anonymous;
 mod evidence;
@@ -19,10 +21,13 @@ mod timeline;
 pub use anonymous::Anonymous;
 pub use explain::Kind;
 pub use filters::Costly;
-pub use hypothesis::{Cut, Failures, Figures, Hypothesis, Written};
+pub use hypothesis::{Cut, Failed, Failures, Figures, Hypothesis, Others, Written};
 pub(crate) use keys::one_after_another;
 pub use keys::{Answer, KeyLimits, Limiter};
 pub use shared::SpentByAnother;
+
+/// A trace of eight responses with two ways of counting, from which the judgement of a ninth follows. In Markdown.
+pub const WORKED_TRACE: &str = include_str!("worked_trace.md");
 
 use crate::catalogue::plan::PlanLimits;
 use crate::history::Entry;
@@ -81,28 +86,33 @@ pub struct Explanation<'h> {
 }
 
 impl<'h> Explanation<'h> {
-    /// Explains the responses to a key, given the requests that bear on its count, and the limits of its plan if they are known.
+    /// Explains the responses to a key, given the requests that bear on its count, the limits of its plan if they are known, and whether only
+    /// the run uses the key.
     ///
     /// A response that repeats an earlier one may be a copy from a cache. If fewer contradictions remain without the reports of the copies,
     /// they are ignored, and each copy is one contradiction instead.
     #[must_use]
-    pub(crate) fn of(parts: &[(&'h Entry<'h>, Part)], plan: Option<PlanLimits>) -> Explanation<'h> {
+    pub(crate) fn of(
+        parts: &[(&'h Entry<'h>, Part)],
+        plan: Option<PlanLimits>,
+        is_key_exclusive: bool,
+    ) -> Explanation<'h> {
         let plan = plan.map(|limits| (limits.per_minute as i64, limits.per_day as i64));
-        let explanation = Explanation::with(&Timeline::new(parts, &[]), plan);
+        let explanation = Explanation::with(&Timeline::new(parts, &[]), plan, is_key_exclusive);
         let copies: Vec<Finding<'h>> = copies(parts);
         if copies.is_empty() || explanation.findings.len() <= copies.len() {
             return explanation;
         }
         let ignored: Vec<usize> = copies.iter().map(|copy| copy.entries[0].exchange.number).collect();
-        let mut without_copies = Explanation::with(&Timeline::new(parts, &ignored), plan);
+        let mut without_copies = Explanation::with(&Timeline::new(parts, &ignored), plan, is_key_exclusive);
         without_copies.findings.extend(copies);
         without_copies.findings.sort_by_key(|finding| finding.entries[0].exchange.number);
         if without_copies.findings.len() < explanation.findings.len() { without_copies } else { explanation }
     }
 
     /// Explains a timeline, given the figures of the plan per minute and per day if they are known.
-    fn with(timeline: &Timeline<'h>, plan: Option<(i64, i64)>) -> Explanation<'h> {
-        let best = explain::explain(timeline, plan);
+    fn with(timeline: &Timeline<'h>, plan: Option<(i64, i64)>, is_key_exclusive: bool) -> Explanation<'h> {
+        let best = explain::explain(timeline, plan, is_key_exclusive);
         let entry = |at: usize| timeline.events[at].entry;
         let mut findings: Vec<Finding<'h>> = Vec::new();
         for contradiction in &best.contradictions {
@@ -128,6 +138,11 @@ impl<'h> Explanation<'h> {
             hypothesis: best.hypothesis,
             findings,
         }
+    }
+
+    /// Returns true if the requests of the run explain every response without other clients.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.findings.is_empty() && self.hypothesis.others == Others::Nobody
     }
 
     /// The findings of these kinds.

@@ -1,7 +1,7 @@
 //! Shares: the part of the run's own requests that is in the count that a response reports, under one hypothesis.
 
-use super::hypothesis::{Cut, Failures, Hypothesis, Written};
-use super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND, Sums, Timeline};
+use super::hypothesis::{Cut, Failures, Hypothesis, Outcome, Written};
+use super::timeline::{DAY, Event, MINUTE, Micros, SECOND, Sums, Timeline};
 use crate::tolerance::Tolerance;
 
 /// The furthest that the end of a window may be from its reported end, because reported times are whole seconds.
@@ -232,8 +232,17 @@ impl<'t, 'h> Shares<'t, 'h> {
             let Some(report) = self.events[at].report else { continue };
             let count = self.epochs[first..].partition_point(|window| window.end <= report.reset);
             let last = count.checked_sub(1).map(|last| first + last);
-            self.reported[at] = last.filter(|last| report.reset - self.epochs[*last].end <= SAME_END);
+            let last = last.filter(|last| report.reset - self.epochs[*last].end <= SAME_END);
+            self.reported[at] = last.filter(|last| self.may_be_refused_in(at, *last));
         }
+    }
+
+    /// Returns true unless a request was refused at another time than that of a window. The Reset of such a refusal is wrong, and it counts in
+    /// the window of its time.
+    fn may_be_refused_in(&self, at: usize, epoch: usize) -> bool {
+        let (event, window) = (&self.events[at], &self.epochs[epoch]);
+        let is_during = event.arrival.0 < window.end + ROUNDING && event.answer.1 > window.begin() - ROUNDING;
+        event.outcome != Outcome::Refused || is_during
     }
 
     /// Finds the minutes on the grid that the first report shows: those that events report, and those in which requests may have come.
@@ -264,7 +273,8 @@ impl<'t, 'h> Shares<'t, 'h> {
             self.epochs.push(Epoch { is_day: false, end: phase + number * MINUTE, counts: Counts::default() });
         }
         for (at, number) in reported {
-            self.reported[at] = numbers.binary_search(&number).ok().map(|place| self.days + place);
+            let place = numbers.binary_search(&number).ok().map(|place| self.days + place);
+            self.reported[at] = place.filter(|epoch| self.may_be_refused_in(at, *epoch));
         }
     }
 
@@ -350,23 +360,22 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// The amount that a request adds to the count once it has been dealt with.
     pub(super) fn counted(&self, event: &Event<'_>) -> Share {
         let (lo, hi) = match (event.outcome, self.hypothesis.failures) {
-            (Outcome::Succeeded, _) | (Outcome::Malformed | Outcome::Missing, Failures::Count) => (1, 1),
             (Outcome::Refused, _) => {
                 let counts = i64::from(self.hypothesis.counts_refusals);
                 (if event.may_be_ban { 0 } else { counts }, counts)
             }
             (Outcome::Unknown, _) => (0, 1),
-            (Outcome::Malformed | Outcome::Missing, Failures::Free) => (0, 0),
-            (Outcome::Malformed | Outcome::Missing, Failures::Refunded) => (0, 1),
-            (Outcome::Malformed, Failures::MalformedFree) | (Outcome::Missing, Failures::MissingFree) => (0, 0),
-            (Outcome::Missing, Failures::MalformedFree) | (Outcome::Malformed, Failures::MissingFree) => (1, 1),
+            (outcome, Failures::Free(_)) if self.hypothesis.failures.spare(outcome) => (0, 0),
+            (outcome, Failures::GivenBack(_)) if self.hypothesis.failures.spare(outcome) => (0, 1),
+            _ => (1, 1),
         };
         Share { lo: lo * event.cost, hi: hi * event.cost }
     }
 
-    /// Returns true if a request failed and failures are given back.
+    /// Returns true if a request failed and is given back.
     fn is_given_back(&self, event: &Event<'_>) -> bool {
-        self.hypothesis.failures == Failures::Refunded && matches!(event.outcome, Outcome::Malformed | Outcome::Missing)
+        let failures = self.hypothesis.failures;
+        matches!(failures, Failures::GivenBack(_)) && failures.spare(event.outcome)
     }
 
     /// Sums up the amounts of all events, for each window and for counts that slide.

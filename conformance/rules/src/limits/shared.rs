@@ -36,7 +36,7 @@ impl<'h> Limiter<'h> {
     }
 
     /// Returns true if one count explains the responses to all keys without other clients, where several requests of one key follow those
-    /// of another, and some key by itself is explained by other clients only.
+    /// of another, and some key by itself is not explained without other clients.
     fn counts_keys_together(&self) -> bool {
         const SEVERAL: usize = 3;
         let mut answers: Vec<(usize, &Answer<'h>)> =
@@ -49,8 +49,8 @@ impl<'h> Limiter<'h> {
             across_keys += usize::from(is_across);
         }
         across_keys >= SEVERAL
-            && self.keys().iter().any(|key| key.explanation().hypothesis.others)
-            && self.joint_explanation().is_some_and(|joint| joint.findings.is_empty() && !joint.hypothesis.others)
+            && self.keys().iter().any(|key| !key.explanation().is_complete())
+            && self.joint_explanation().is_some_and(|joint| joint.is_complete())
     }
 }
 

@@ -57,9 +57,36 @@ fn windows(mut end: i64, rest: impl Fn(u64) -> u64) -> impl FnMut(i64) -> (u16, 
 }
 
 #[test]
+fn a_window_that_begins_with_half_of_the_last_one_is_used_by_other_clients_or_by_nobody() {
+    let keeps_half = || limiter(&TWO_WINDOWS, windows(30, |used| used / 2));
+    let (hypothesis, kinds) = explained(keeps_half());
+    assert_eq!((hypothesis.has_others(), kinds), (true, vec![]));
+    let undecided = keeps_half().main_key(|key| key.explained_by_others().iter().map(|of| of.kind).collect::<Vec<_>>());
+    assert_eq!(undecided, [Kind::Excess]);
+    let mut trace = keeps_half().trace();
+    trace.context.exclusive_key = true;
+    let history = History::new(&trace);
+    let limiter = Limiter::new(&history);
+    let explanation = limiter.keys()[0].explanation();
+    assert_eq!(explanation.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>(), [Kind::Excess]);
+}
+
+#[test]
+fn the_reset_of_the_first_refusal_is_the_end_of_its_window() {
+    for (moved, expected) in [(0, vec![]), (-60, vec![Kind::ResetOff]), (-3_600, vec![Kind::ResetOff])] {
+        let mut count = windows(30, |_| 0);
+        let moved = limiter(&TWO_WINDOWS, |now| {
+            let (status, remaining, reset) = count(now);
+            (status, remaining, if status == 429 { reset + moved } else { reset })
+        });
+        assert_eq!(explained(moved).1, expected);
+    }
+}
+
+#[test]
 fn windows_on_the_clock_are_the_first_explanation_of_what_they_explain() {
     let (best, kinds) = explained(limiter(&TWO_WINDOWS, windows(30, |_| 0)));
-    assert_eq!((best.cut, best.written, best.others, kinds), (Cut::Clock, Written::After, false, vec![]));
+    assert_eq!((best.cut, best.written, best.others, kinds), (Cut::Clock, Written::After, Others::Nobody, vec![]));
     assert_eq!(
         best.to_string(),
         "10 per minute and 1000 per day, in windows at fixed times; counted before the headers are written; failures count"
@@ -158,7 +185,7 @@ fn refusals_after_whole_waits_are_due_to_other_clients_only_if_admitted_requests
     let (best, kinds) = explained(refused_after_each_wait(1));
     assert!(kinds.contains(&Kind::StillLimited), "{best} {kinds:?}");
     let (best, kinds) = explained(refused_after_each_wait(2));
-    assert!(best.others && !kinds.contains(&Kind::StillLimited), "{best} {kinds:?}");
+    assert!(best.has_others() && !kinds.contains(&Kind::StillLimited), "{best} {kinds:?}");
     assert_eq!(refused_after_each_wait(2).failures_of("quota.recovers"), [[0; 0]; 0]);
 }
 

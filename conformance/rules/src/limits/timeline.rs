@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::hypothesis::Figures;
+use super::hypothesis::{Figures, Outcome};
 use crate::history::Entry;
+use crate::request::{Operation, PetId};
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::RateHeaders;
 
@@ -56,21 +57,6 @@ impl Sums {
     pub(super) fn before(&self, time: Micros) -> i64 {
         self.total(self.times.partition_point(|at| *at < time))
     }
-}
-
-/// The outcome of a request, as far as its cost may depend on it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Outcome {
-    /// The request succeeded (2xx, 3xx).
-    Succeeded,
-    /// The request was malformed, or could not be processed (4xx).
-    Malformed,
-    /// The request asked for something that does not exist (404, 410).
-    Missing,
-    /// The request was refused for the rate (429).
-    Refused,
-    /// The request got another response or none, so that it is unknown whether it was counted.
-    Unknown,
 }
 
 /// The values of the three header fields of a response. `used` is Limit minus Remaining.
@@ -324,9 +310,12 @@ fn falls_by_more(events: &[Event<'_>], by_received: &[usize]) -> bool {
 
 /// The outcome of a request by the status of its response.
 fn outcome(entry: &Entry<'_>) -> Outcome {
+    // An identifier that is no int64 may be malformed, or that of an animal which does not exist, whatever the response says.
+    let is_of_no_integer = matches!(&entry.operation, Operation::Get(id) if !matches!(id, PetId::Int64(_)));
     match entry.status() {
         Some(200..=399) => Outcome::Succeeded,
         Some(429) => Outcome::Refused,
+        Some(400..=499) if is_of_no_integer => Outcome::Unknown,
         Some(404 | 410) => Outcome::Missing,
         Some(401 | 403) | None => Outcome::Unknown,
         Some(400..=499) => Outcome::Malformed,

@@ -13,8 +13,9 @@ use crate::trace::knowledge::Fact;
 pub enum Credential {
     /// A valid key in the described form, with its index in the context.
     Valid(usize),
-    /// A valid key in a form that HTTP allows and the specification does not show, such as `bearer`.
-    Ambiguous,
+    /// A valid key as a bearer token in a form that the specification does not show: with another case of the scheme, or with other white
+    /// space than one space. Its index in the context.
+    Ambiguous(usize),
     /// A valid key beside another credential. The request is malformed, so a server may go by either credential or refuse the request.
     Contradictory,
     /// A valid key in the described form that may have been banned, so that any refusal is lawful.
@@ -32,6 +33,12 @@ impl Credential {
         matches!(self, Credential::Invalid(_))
     }
 
+    /// The index of the valid key that the request came with as a bearer token, however it is spelt.
+    #[must_use]
+    pub fn key(self) -> Option<usize> {
+        if let Credential::Valid(key) | Credential::Ambiguous(key) = self { Some(key) } else { None }
+    }
+
     /// Returns true if the request has several credentials. HTTP allows one `Authorization` field only (RFC 9110 section 5.3), so an
     /// intermediary that does not know the service may refuse the request with any status code.
     #[must_use]
@@ -42,7 +49,7 @@ impl Credential {
     /// Returns true if a server is free to accept or to refuse the credential.
     #[must_use]
     pub fn is_open(self) -> bool {
-        matches!(self, Credential::Ambiguous | Credential::Contradictory)
+        matches!(self, Credential::Ambiguous(_) | Credential::Contradictory)
     }
 }
 
@@ -54,7 +61,7 @@ pub enum Defect {
     Absent,
     /// The credential is no valid key and resembles none.
     Unknown,
-    /// The credential resembles a valid key.
+    /// The credential resembles a valid key, or contains one in some encoding.
     Inexact,
     /// A valid key was sent, but not as a bearer token in the header.
     NotBearer,
@@ -99,6 +106,23 @@ pub fn credential(request: &Request, context: &Context) -> Credential {
     }
 }
 
+/// The index of the valid key that a request has as its only credential, as a bearer token, however it is spelt.
+#[must_use]
+pub fn bearer_key(request: &Request, context: &Context) -> Option<usize> {
+    let mut values = request.authorizations();
+    let value = values.next()?;
+    let (scheme, token) = bearer_parts(value);
+    context.keys.place_of(token).filter(|_| values.next().is_none() && scheme.eq_ignore_ascii_case("bearer"))
+}
+
+/// The scheme and the token of an `Authorization` value. White space around the value is no part of it (RFC 9110 section 5.5), and no key
+/// has white space around it.
+fn bearer_parts(value: &str) -> (&str, &str) {
+    let bare = value.trim();
+    let (scheme, token) = bare.split_once(char::is_whitespace).unwrap_or((bare, ""));
+    (scheme, token.trim_start())
+}
+
 /// Whether a text contains any key of the context.
 fn holds_any(text: &str, context: &Context) -> bool {
     context.keys.iter().any(|key| holds(text, key.reveal()))
@@ -106,25 +130,23 @@ fn holds_any(text: &str, context: &Context) -> bool {
 
 /// Reads one `Authorization` value.
 fn of_value(value: &str, context: &Context) -> Credential {
-    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    let (scheme, token) = bearer_parts(value);
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Credential::Invalid(if holds_any(value, context) { Defect::NotBearer } else { Defect::Unknown });
     }
-    // No key has space around it.
-    let (sent, token) = (token, token.trim());
     if let Some(index) = context.keys.place_of(token) {
-        let is_as_described = scheme == "Bearer" && sent == token;
-        return if is_as_described { Credential::Valid(index) } else { Credential::Ambiguous };
+        let is_as_described = value.strip_prefix("Bearer ") == Some(token);
+        return if is_as_described { Credential::Valid(index) } else { Credential::Ambiguous(index) };
     }
-    let is_inexact = context.keys.iter().any(|key| resembles(token, key.reveal()));
+    let is_inexact = holds_any(token, context) || context.keys.iter().any(|key| resembles(token, key.reveal()));
     Credential::Invalid(if is_inexact { Defect::Inexact } else { Defect::Unknown })
 }
 
-/// Whether a token contains a key or more than half of it, or differs from the key only in case or in one character. Half of it or less
+/// Whether a token is more than half of a key, or differs from the key only in case or in one character. Half of it or less
 /// may be in many keys by chance.
 fn resembles(token: &str, key: &str) -> bool {
     let is_part = 2 * token.len() > key.len() && key.contains(token);
-    token.contains(key) || is_part || token.eq_ignore_ascii_case(key) || differs_in_one_place(token, key)
+    is_part || token.eq_ignore_ascii_case(key) || differs_in_one_place(token, key)
 }
 
 /// Whether two texts of one length have all characters but one in common. A change of case is not told from another one: the key of a
@@ -137,14 +159,34 @@ fn differs_in_one_place(token: &str, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::keys::ApiKey;
 
     #[test]
     fn only_the_exact_key_in_the_described_form_is_valid() {
         let request = || Request::new("GET", "/pets");
         for (value, expected) in [
             ("Bearer sk-Key1", Credential::Valid(0)),
-            ("bearer sk-Key1", Credential::Ambiguous),
-            ("Bearer  sk-Key1", Credential::Ambiguous),
+            ("bearer sk-Key1", Credential::Ambiguous(0)),
+            ("Bearer  sk-Key1", Credential::Ambiguous(0)),
+            ("Bearer\tsk-Key1", Credential::Ambiguous(0)),
+            ("Bearer \tsk-Key1\t", Credential::Ambiguous(0)),
+            (" Bearer sk-Key1", Credential::Ambiguous(0)),
+            ("Bearer sk-Key1 ", Credential::Ambiguous(0)),
+            // Every other form of the key is another key.
+            ("Bearer %73k-Key1", Credential::Invalid(Defect::Inexact)),
+            ("Bearer \"sk-Key1\"", Credential::Invalid(Defect::Inexact)),
+            ("Bearer sk-Key1,", Credential::Invalid(Defect::Inexact)),
+            ("Bearer sk-Key1, Basic other", Credential::Invalid(Defect::Inexact)),
+            ("Bearer other, Bearer sk-Key1", Credential::Invalid(Defect::Inexact)),
+            ("Bearer c2stS2V5MQ==", Credential::Invalid(Defect::Inexact)),
+            ("Bearer sk-Key1\0", Credential::Invalid(Defect::Inexact)),
+            ("Bearer SK-KEY1", Credential::Invalid(Defect::Inexact)),
+            ("Bearer Bearer sk-Key1", Credential::Invalid(Defect::Inexact)),
+            ("Bearer token=sk-Key1", Credential::Invalid(Defect::Inexact)),
+            ("Bearer: sk-Key1", Credential::Invalid(Defect::NotBearer)),
+            ("Bearersk-Key1", Credential::Invalid(Defect::NotBearer)),
+            ("Bearer,sk-Key1", Credential::Invalid(Defect::NotBearer)),
+            ("sk-Key1 Bearer", Credential::Invalid(Defect::NotBearer)),
             ("Bearer sk-key1", Credential::Invalid(Defect::Inexact)),
             ("Bearer sk-Key", Credential::Invalid(Defect::Inexact)),
             ("Bearer sk-Key1x", Credential::Invalid(Defect::Inexact)),
@@ -172,6 +214,24 @@ mod tests {
             }
         }
         assert_eq!(credential(&request(), &Context::for_test()), Credential::Invalid(Defect::Absent));
+    }
+
+    #[test]
+    fn a_changed_key_that_equals_a_key_is_that_key() {
+        let context = Context {
+            keys: vec![ApiKey::new("7").unwrap(), ApiKey::new("a%62").unwrap()].into(),
+            ..Context::for_test()
+        };
+        for (what, token, expected) in [
+            ("a short key, in upper case", "7", Credential::Valid(0)),
+            ("a short key in another text", "17", Credential::Invalid(Defect::Inexact)),
+            ("a key with a percent sign", "a%62", Credential::Valid(1)),
+            ("the same, decoded", "ab", Credential::Invalid(Defect::Unknown)),
+            ("the same, encoded again", "a%2562", Credential::Invalid(Defect::Inexact)),
+        ] {
+            let request = Request::new("GET", "/pets").authorization(format!("Bearer {token}"));
+            assert_eq!(credential(&request, &context), expected, "{what}");
+        }
     }
 
     #[test]

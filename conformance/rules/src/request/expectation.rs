@@ -83,7 +83,8 @@ pub enum Existence {
 }
 
 /// The ambiguities for which a constraint of the service may exclude a body.
-const CONSTRAINTS: [Ambiguity; 4] = [Ambiguity::Name, Ambiguity::Unvouched, Ambiguity::Size, Ambiguity::Nesting];
+const CONSTRAINTS: [Ambiguity; 5] =
+    [Ambiguity::Name, Ambiguity::Unvouched, Ambiguity::UnknownParameter, Ambiguity::Size, Ambiguity::Nesting];
 
 const ANY: Expectation = Expectation::new(Success::None, Refusal::AnythingBut(&[]));
 
@@ -100,7 +101,7 @@ impl Expectation {
             (_, Credential::Invalid(Defect::Repeated)) => Expectation::new(Success::None, Refusal::Any),
             (_, Credential::Invalid(_)) => Expectation::new(Success::None, Refusal::Statuses(&[401])),
             (_, Credential::Valid(_)) => Expectation::with_valid_key(operation),
-            (_, Credential::Ambiguous) => Expectation::with_valid_key(operation).or_unauthorized(),
+            (_, Credential::Ambiguous(_)) => Expectation::with_valid_key(operation).or_unauthorized(),
             (_, Credential::Contradictory) => {
                 Expectation { refusal: Refusal::Any, ..Expectation::with_valid_key(operation) }
             }
@@ -117,6 +118,7 @@ impl Expectation {
             Operation::Get(PetId::Int64(_)) => Expectation::new(Success::Pet, Refusal::Statuses(&[404])),
             Operation::Get(PetId::NotInt64) => Expectation::new(Success::None, Refusal::Statuses(&[400, 404])),
             Operation::Get(PetId::Ambiguous) => Expectation::new(Success::Pet, Refusal::Statuses(&[400, 404])),
+            Operation::Get(PetId::Queried) => Expectation::new(Success::Pet, Refusal::ClientError),
             Operation::Orders => Expectation::new(Success::None, Refusal::AnythingBut(&[404, 405])),
             Operation::Elsewhere => ANY,
         }
@@ -131,7 +133,7 @@ impl Expectation {
             CreateBody::Malformed => Expectation::new(Success::None, Refusal::ClientError),
             CreateBody::Faulty(faults, _) => {
                 let refusal = match faults {
-                    faults if faults.contains(&Fault::CategoryDigits) => Refusal::ClientError,
+                    faults if faults.contains(&Fault::Unread) => Refusal::ClientError,
                     faults if faults.contains(&Fault::NoLength) => Refusal::Statuses(&[400, 411]),
                     _ => Refusal::Statuses(&[400]),
                 };
@@ -160,7 +162,22 @@ impl Expectation {
             Refusal::Statuses(&[400]) => Refusal::Statuses(&[400, 401]),
             Refusal::Statuses(&[404]) => Refusal::Statuses(&[401, 404]),
             Refusal::Statuses(&[400, 404]) => Refusal::Statuses(&[400, 401, 404]),
+            Refusal::Statuses(&[411]) => Refusal::Statuses(&[401, 411]),
+            Refusal::Statuses(&[400, 411]) => Refusal::Statuses(&[400, 401, 411]),
             other => other,
+        };
+        Expectation { refusal, ..self }
+    }
+
+    /// The expectation, widened for a request that an [edge](super::may_be_refused_at_edge) may refuse. The successes stay, so without a
+    /// valid key there is none.
+    #[must_use]
+    pub fn or_refused_at_edge(self) -> Expectation {
+        let refusal = match self.refusal {
+            Refusal::None | Refusal::Statuses(_) => Refusal::ClientError,
+            // Only `GET /store/orders` excludes status codes, and an edge may use them.
+            Refusal::AnythingBut(_) => Refusal::AnythingBut(&[]),
+            Refusal::ClientError | Refusal::Any => self.refusal,
         };
         Expectation { refusal, ..self }
     }

@@ -9,15 +9,19 @@ use percent_encoding::percent_decode_str;
 
 use crate::catalogue::figures::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::trace::exchange::Request;
+use crate::trace::json::Json;
 use crate::trace::{Context, conditions};
 
 mod body;
 mod credential;
+mod edge;
 mod expectation;
 mod extended;
+pub mod harmless;
 
 pub use body::{Ambiguity, CreateBody, Draft, Fault, MODEST_NAME, is_plain_name};
-pub use credential::{Credential, Defect, credential, credential_of};
+pub use credential::{Credential, Defect, bearer_key, credential, credential_of};
+pub use edge::may_be_refused_at_edge;
 pub(crate) use expectation::NEAR_ZERO;
 pub use expectation::{Existence, Expectation, Shape};
 
@@ -75,7 +79,7 @@ pub enum Parameter<T> {
     Lawful(T),
     /// The value is out of range, unknown or ill-formed: the text as it was sent.
     Ambiguous(String),
-    /// The query has the parameter more than once.
+    /// The query has the parameter more than once, or under a name that some readers take for it, such as `limit[]` or `Limit`.
     Repeated,
 }
 
@@ -94,7 +98,7 @@ pub struct ListQuery {
     pub limit: Parameter<usize>,
     /// `status`
     pub status: Parameter<String>,
-    /// Whether there are parameters that the specification does not know.
+    /// Whether there are parameters that the specification does not know by the names that were sent.
     pub unknown: bool,
 }
 
@@ -121,10 +125,12 @@ impl ListQuery {
 pub enum PetId {
     /// An int64 in its usual decimal form.
     Int64(i64),
-    /// A text that no reader takes for an int64.
+    /// A text that is no int64. A reader that takes it for one, such as `7abc` for 7, is at fault.
     NotInt64,
-    /// An int64 in an unusual form, such as `+7` or `007`.
+    /// An int64 in an unusual form, such as `+7`, `007`, `7.0`, `%37` or `7;x=1`.
     Ambiguous,
+    /// An int64 with a query, which the operation does not have.
+    Queried,
 }
 
 /// Reads the operation of a request that was answered with this status code, if it was answered. `names` are the names of earlier creations: a
@@ -136,56 +142,74 @@ pub fn operation(request: &Request, status: Option<u16>, context: &Context, name
     }
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/pets") => Operation::List(list_query(request.query.as_deref().unwrap_or(""))),
-        ("POST", "/pets") => Operation::Create(match body::create_body(request.body.as_ref(), context, names) {
-            CreateBody::NewPet(draft, mut ambiguities) if request.is_chunked() => {
-                ambiguities.push(Ambiguity::NoLength);
-                CreateBody::NewPet(draft, ambiguities)
-            }
-            body => body,
-        }),
+        ("POST", "/pets") => Operation::Create(body::create_body(request, context, names)),
         ("GET", "/store/orders") => Operation::Orders,
-        ("GET", path) => match path.strip_prefix("/pets/") {
-            Some(id) if !id.is_empty() && !id.contains('/') => Operation::Get(pet_id(id)),
-            _ => Operation::Elsewhere,
+        ("GET", path) => match path.strip_prefix("/pets/").and_then(pet_id) {
+            Some(PetId::Int64(_)) if request.has_query() => Operation::Get(PetId::Queried),
+            Some(id) => Operation::Get(id),
+            None => Operation::Elsewhere,
         },
         _ => Operation::Elsewhere,
     }
 }
 
+/// Reads the query of a list. A value counts as lawful only in its plain form under its plain name: percent-encoded letters, which all
+/// readers should decode, make it ambiguous.
 fn list_query(query: &str) -> ListQuery {
-    let pairs: Vec<(&str, &str)> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .collect();
+    let pairs: Vec<(&str, &str)> = match query {
+        "" => Vec::new(),
+        query => query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))).collect(),
+    };
     let limit =
         |text: &str| text.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit) && text == limit.to_string());
     let status = |text: &str| STATUSES.contains(&text).then(|| text.to_owned());
     ListQuery {
-        limit: parameter(&pairs, "limit", limit),
-        status: parameter(&pairs, "status", status),
+        limit: parameter(query, &pairs, "limit", limit),
+        status: parameter(query, &pairs, "status", status),
         unknown: pairs.iter().any(|(key, _)| !["limit", "status"].contains(key)),
     }
 }
 
 /// Reads a parameter. The function returns the value of a lawful text.
-fn parameter<T>(pairs: &[(&str, &str)], name: &str, lawful: impl FnOnce(&str) -> Option<T>) -> Parameter<T> {
-    let mut values = pairs.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value);
-    match (values.next(), values.next()) {
-        (None, _) => Parameter::Absent,
-        (Some(text), None) => lawful(text).map_or_else(|| Parameter::Ambiguous(text.to_owned()), Parameter::Lawful),
-        (Some(_), Some(_)) => Parameter::Repeated,
+fn parameter<T>(
+    query: &str,
+    pairs: &[(&str, &str)],
+    name: &str,
+    lawful: impl FnOnce(&str) -> Option<T>,
+) -> Parameter<T> {
+    let meant = query.split(['&', ';']).filter(|pair| meant_name(pair) == name).count();
+    match (pairs.iter().find(|(key, _)| *key == name), meant) {
+        (None, 0) => Parameter::Absent,
+        (Some((_, text)), 0..=1) => {
+            lawful(text).map_or_else(|| Parameter::Ambiguous((*text).to_owned()), Parameter::Lawful)
+        }
+        _ => Parameter::Repeated,
     }
 }
 
-fn pet_id(text: &str) -> PetId {
-    match text.parse::<i64>() {
-        Ok(id) if text == id.to_string() => PetId::Int64(id),
-        Ok(_) => PetId::Ambiguous,
-        // Percent-encoding could hide a number, unless it hides bytes that are no text; other text that is no int64 has no second reading.
-        Err(_) if text.contains('%') && percent_decode_str(text).decode_utf8().is_ok() => PetId::Ambiguous,
-        Err(_) => PetId::NotInt64,
+/// The parameter that a lenient reader may take a pair for: its name decoded, in lower case, and without brackets and blanks.
+fn meant_name(pair: &str) -> String {
+    let name = pair.split('=').next().unwrap_or(pair).replace('+', " ");
+    let decoded = percent_decode_str(&name).decode_utf8_lossy().to_lowercase();
+    decoded.split(['[', '\0']).next().unwrap_or("").trim().to_owned()
+}
+
+/// Reads the rest of a path below `/pets/`. `None` if it is not one segment, or if a reader may take it for another path or for none.
+fn pet_id(text: &str) -> Option<PetId> {
+    let Ok(decoded) = percent_decode_str(text).decode_utf8() else { return Some(PetId::NotInt64) };
+    // Some readers remove the parameters of a segment, or decode it before they look for the query.
+    let value = decoded.split([';', '?', '#']).next().unwrap_or("");
+    if decoded.contains(['/', '\\']) || matches!(value, "" | "." | "..") {
+        return None;
     }
+    // A plus sign may stand for a blank.
+    let bare = value.trim_matches(|char: char| char.is_whitespace() || char == '+');
+    let is_whole = || Json::parse(bare.as_bytes()).is_ok_and(|json| json.as_int64().is_some());
+    Some(match text.parse::<i64>() {
+        Ok(id) if text == id.to_string() => PetId::Int64(id),
+        _ if bare.parse::<i64>().is_ok() || is_whole() => PetId::Ambiguous,
+        _ => PetId::NotInt64,
+    })
 }
 
 #[cfg(test)]
@@ -193,19 +217,86 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_plain_decimal_form_of_a_limit_or_an_id_is_unambiguous() {
-        assert_eq!(list_query("limit=100").limit, Parameter::Lawful(100));
-        for text in ["0", "101", "-1", "+5", "05", "ten", "1.0", ""] {
-            assert!(matches!(list_query(&format!("limit={text}")).limit, Parameter::Ambiguous(_)), "{text}");
+    fn only_a_plain_parameter_is_lawful_and_none_is_a_fault() {
+        let absent = || Parameter::Absent;
+        let five = || Parameter::Lawful(5);
+        let sold = || Parameter::Lawful("sold".to_owned());
+        let other = |text: &str| Parameter::Ambiguous(text.to_owned());
+        let other_limit = |text: &str| Parameter::Ambiguous(text.to_owned());
+        for (what, query, limit, status, unknown) in [
+            ("no parameter", "", absent(), Parameter::Absent, false),
+            ("both parameters", "status=sold&limit=5", five(), sold(), false),
+            ("out of range", "limit=101", other_limit("101"), Parameter::Absent, false),
+            ("zero", "limit=0", other_limit("0"), Parameter::Absent, false),
+            ("a sign", "limit=%2B5", other_limit("%2B5"), Parameter::Absent, false),
+            ("a leading zero", "limit=05", other_limit("05"), Parameter::Absent, false),
+            ("a fraction", "limit=5.0", other_limit("5.0"), Parameter::Absent, false),
+            ("no value", "limit", other_limit(""), Parameter::Absent, false),
+            ("an encoded digit", "limit=%35", other_limit("%35"), Parameter::Absent, false),
+            ("an encoded letter", "status=%73old", absent(), other("%73old"), false),
+            ("a plus for a blank", "status=sold+", absent(), other("sold+"), false),
+            ("an unknown word", "status=lost", absent(), other("lost"), false),
+            ("a list", "status=sold,pending", absent(), other("sold,pending"), false),
+            ("a parameter twice", "limit=5&limit=6", Parameter::Repeated, Parameter::Absent, false),
+            (
+                "a semicolon for an ampersand",
+                "limit=5;status=sold",
+                other_limit("5;status=sold"),
+                Parameter::Repeated,
+                false,
+            ),
+            ("a second limit behind a semicolon", "limit=5;limit=7", Parameter::Repeated, Parameter::Absent, false),
+            ("brackets", "status[]=sold", absent(), Parameter::Repeated, true),
+            ("a limit and one in brackets", "limit=5&limit[]=7", Parameter::Repeated, Parameter::Absent, true),
+            ("encoded brackets", "limit%5B0%5D=5", Parameter::Repeated, Parameter::Absent, true),
+            ("another case", "Limit=5", Parameter::Repeated, Parameter::Absent, true),
+            ("an encoded name", "%6Cimit=5", Parameter::Repeated, Parameter::Absent, true),
+            ("a blank before the name", "+limit=5", Parameter::Repeated, Parameter::Absent, true),
+            ("another parameter", "limit=5&page=2", five(), Parameter::Absent, true),
+            ("a part of the name", "limi=5", absent(), Parameter::Absent, true),
+            ("an empty pair", "limit=5&", five(), Parameter::Absent, true),
+            ("no name", "=5", absent(), Parameter::Absent, true),
+        ] {
+            assert_eq!(list_query(query), ListQuery { limit, status, unknown }, "{what}: {query}");
         }
-        assert!(matches!(list_query("limit=1&limit=2").limit, Parameter::Repeated));
-        assert!(!list_query("limit=1&page=2").is_lawful());
-        assert_eq!(pet_id("-9223372036854775808"), PetId::Int64(i64::MIN));
-        assert_eq!(pet_id("9223372036854775808"), PetId::NotInt64);
-        assert_eq!(pet_id("007"), PetId::Ambiguous);
-        assert_eq!(pet_id("1.5"), PetId::NotInt64);
-        assert_eq!(pet_id("%37"), PetId::Ambiguous);
-        assert_eq!(pet_id("7%FF"), PetId::NotInt64);
+    }
+
+    #[test]
+    fn an_id_is_plain_or_unusual_or_none() {
+        for (what, text, expected) in [
+            ("the least", "-9223372036854775808", Some(PetId::Int64(i64::MIN))),
+            ("out of range", "9223372036854775808", Some(PetId::NotInt64)),
+            ("leading zeros", "007", Some(PetId::Ambiguous)),
+            ("a sign", "+7", Some(PetId::Ambiguous)),
+            ("minus zero", "-0", Some(PetId::Ambiguous)),
+            ("a fraction of zero", "7.0", Some(PetId::Ambiguous)),
+            ("an exponent", "7e0", Some(PetId::Ambiguous)),
+            ("a fraction", "1.5", Some(PetId::NotInt64)),
+            ("an encoded digit", "%37", Some(PetId::Ambiguous)),
+            ("a blank", "7%20", Some(PetId::Ambiguous)),
+            ("a plus for a blank", "7+", Some(PetId::Ambiguous)),
+            ("a parameter of the path", "7;x=1", Some(PetId::Ambiguous)),
+            ("an encoded query", "7%3Fx=1", Some(PetId::Ambiguous)),
+            ("encoded letters", "%61bc", Some(PetId::NotInt64)),
+            ("a digit encoded twice", "%2537", Some(PetId::NotInt64)),
+            ("bytes that are no text", "7%FF", Some(PetId::NotInt64)),
+            ("a zero byte", "7%00", Some(PetId::NotInt64)),
+            ("a suffix", "7abc", Some(PetId::NotInt64)),
+            ("a list", "7,8", Some(PetId::NotInt64)),
+            ("hexadecimal", "0x7", Some(PetId::NotInt64)),
+            ("an underscore", "1_0", Some(PetId::NotInt64)),
+            ("a wide digit", "%EF%BC%97", Some(PetId::NotInt64)),
+            ("a blank alone", "%20", Some(PetId::NotInt64)),
+            ("nothing", "", None),
+            ("a further segment", "7/toys", None),
+            ("an encoded slash", "7%2Ftoys", None),
+            ("a backslash", "7\\toys", None),
+            ("the segment before", "..", None),
+            ("the segment before, encoded", "%2e%2E", None),
+            ("a parameter alone", ";x=1", None),
+        ] {
+            assert_eq!(pet_id(text), expected, "{what}: {text}");
+        }
     }
 
     #[test]
@@ -213,8 +304,22 @@ mod tests {
         let called =
             |path: &str| operation(&Request::new("GET", path), None, &Context::for_test(), &HashSet::new()).name();
         assert_eq!(called("/pets/7"), "GET /pets/{petId}");
-        for path in ["/pets/", "/pets/7/", "/pets//", "/pets/7/toys", "/pet", "/store"] {
+        for path in
+            ["/pets/", "/pets/7/", "/pets//", "/pets/7/toys", "/pets/..", "/pets%2F7", "//pets", "/pet", "/store"]
+        {
             assert_eq!(called(path), Operation::Elsewhere.name(), "{path}");
         }
+    }
+
+    #[test]
+    fn a_query_that_an_operation_does_not_have_may_be_ignored_or_refused() {
+        let read = |request: Request| operation(&request.query("x=1"), None, &Context::for_test(), &HashSet::new());
+        assert_eq!(read(Request::new("GET", "/pets/7")), Operation::Get(PetId::Queried));
+        assert_eq!(read(Request::new("GET", "/pets/x")), Operation::Get(PetId::NotInt64));
+        let create = read(Request::new("POST", "/pets").json(r#"{"name":"Rex","categoryId":1}"#));
+        assert!(
+            matches!(&create, Operation::Create(CreateBody::NewPet(_, all)) if *all == [Ambiguity::UnknownParameter]),
+            "{create:?}"
+        );
     }
 }

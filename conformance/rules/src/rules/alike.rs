@@ -1,12 +1,13 @@
 //! Requests that any server has to treat alike, and how many of them break a rule: all, all from some moment on, or some.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
 use crate::history::{Entry, History};
-use crate::request::{CreateBody, Operation, PetId};
+use crate::request::{CreateBody, Operation, PetId, harmless};
 use crate::rules::{self, Failure};
 use crate::trace::Trace;
+use crate::trace::exchange::{Exchange, Request};
 
 /// At least this many similar requests have to be known before a failure of one of them is called intermittent.
 const MIN_ALIKE: usize = 4;
@@ -57,13 +58,27 @@ pub(crate) fn decisive_numbers(failures: &[Failure]) -> BTreeSet<usize> {
     failures.iter().filter(|failure| failure.exchanges.len() == 1).map(|failure| failure.exchanges[0]).collect()
 }
 
-/// The lists and fetches that broke a rule which nearly all similar requests kept, if no similar request was sent later. Sent once
-/// more, they show whether the rule breaks now and then or from some moment on.
+/// The numbers of exchanges whose requests are to be repeated before the verdict.
+#[derive(Debug, Default)]
+pub struct Doubtful {
+    /// The lists and fetches that broke a rule which nearly all similar requests kept, if no similar request was sent later. Sent again, they
+    /// show whether the rule breaks now and then or from some moment on.
+    pub undecided: BTreeSet<usize>,
+    /// One failure of each kind that may show only with a harmless difference which all of its kind share.
+    pub varied: BTreeSet<usize>,
+}
+
+/// Finds the exchanges whose requests are to be repeated before the verdict.
 #[must_use]
-pub fn undecided(trace: &Trace) -> BTreeSet<usize> {
+pub fn doubtful(trace: &Trace) -> Doubtful {
     let history = History::new(trace);
     let judgements = rules::judge(&rules::rules(), &Facts::new(&history));
-    judgements.values().flat_map(|judgement| undecided_of(&history, &judgement.failures)).collect()
+    let mut doubtful = Doubtful::default();
+    for judgement in judgements.values() {
+        doubtful.undecided.extend(undecided_of(&history, &judgement.failures));
+        doubtful.varied.extend(varied_of(&history, &judgement.failures));
+    }
+    doubtful
 }
 
 fn undecided_of(history: &History<'_>, failures: &[Failure]) -> Vec<usize> {
@@ -81,6 +96,92 @@ fn undecided_of(history: &History<'_>, failures: &[Failure]) -> Vec<usize> {
         }
     }
     reads
+}
+
+/// A text that is equal for requests which differ at most in harmless ways, in the connection, in the replica that they are sent to, and in
+/// the names of their animals.
+fn plain_text(exchange: &Exchange) -> String {
+    let request = &exchange.request;
+    let authorization = request.authorization.as_deref().unwrap_or_default();
+    if request.method == "POST" && !exchange.step.is_empty() {
+        return format!("{} {} {authorization}", request.path, exchange.step);
+    }
+    let Request { headers, body, .. } = harmless::plain(request);
+    format!("{} {} {authorization} {headers:?} {body:?}", request.method, request.target())
+}
+
+/// The harmless differences that all failures of a kind share. `None` if a failure rests on several exchanges.
+fn shared_differences(history: &History<'_>, failures: &[&Failure]) -> Option<Vec<String>> {
+    let mut shared: Option<Vec<String>> = None;
+    for failure in failures {
+        let entry = decisive(history, failure).filter(|_| failure.exchanges.len() == 1)?;
+        let own = harmless::differences(&entry.exchange.request);
+        match &mut shared {
+            Some(shared) => shared.retain(|known| own.contains(known)),
+            None => shared = Some(own),
+        }
+    }
+    shared.filter(|shared| !shared.is_empty())
+}
+
+/// The harmless differences without which a failure does not show: a request fails with them, then holds without them, and fails with them
+/// again. `broken` has the numbers of all exchanges that show a failure of the rule.
+pub(crate) fn only_with(history: &History<'_>, broken: &BTreeSet<usize>, failures: &[&Failure]) -> Vec<String> {
+    if failures.len() < 2 {
+        return Vec::new();
+    }
+    let Some(shared) = shared_differences(history, failures) else { return Vec::new() };
+    let mut failing: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for exchange in failures.iter().filter_map(|failure| decisive(history, failure)).map(|entry| entry.exchange) {
+        failing.entry(plain_text(exchange)).or_default().push(exchange.number);
+    }
+    let answered = history.entries.iter().filter(|entry| !matches!(entry.status(), None | Some(429)));
+    for held in answered.map(|entry| entry.exchange).filter(|exchange| !broken.contains(&exchange.number)) {
+        let Some(numbers) = failing.get(&plain_text(held)) else { continue };
+        let is_between =
+            numbers.iter().any(|number| *number < held.number) && numbers.iter().any(|number| *number > held.number);
+        if !is_between {
+            continue;
+        }
+        let own = harmless::differences(&held.request);
+        let mut lacking: Vec<String> = shared.iter().filter(|known| !own.contains(known)).cloned().collect();
+        // A value says more than the name of its field.
+        let fields: Vec<String> =
+            lacking.iter().filter_map(|known| Some(known.split_once(':')?.0.to_owned())).collect();
+        lacking.retain(|known| !fields.contains(known));
+        if !lacking.is_empty() {
+            return lacking;
+        }
+    }
+    Vec::new()
+}
+
+/// At least this many creations have to share a difference before one of them is repeated without it.
+const MIN_CREATIONS: usize = 3;
+
+fn varied_of(history: &History<'_>, failures: &[Failure]) -> BTreeSet<usize> {
+    let (mut varied, broken) = (BTreeSet::new(), decisive_numbers(failures));
+    for of_kind in by_kind(failures) {
+        let entries = || of_kind.iter().filter_map(|failure| decisive(history, failure));
+        let read = entries().find(|entry| entry.exchange.request.method == "GET");
+        let example = read.or_else(|| entries().nth(MIN_CREATIONS - 1));
+        if shared_differences(history, &of_kind).is_some() && only_with(history, &broken, &of_kind).is_empty() {
+            varied.extend(example.map(|entry| entry.exchange.number));
+        }
+    }
+    varied
+}
+
+/// The failures of a requirement by kind.
+pub(crate) fn by_kind(failures: &[Failure]) -> Vec<Vec<&Failure>> {
+    let mut kinds: Vec<Vec<&Failure>> = Vec::new();
+    for failure in failures {
+        match kinds.iter_mut().find(|of_kind| of_kind[0].found.is_alike(&failure.found)) {
+            Some(of_kind) => of_kind.push(failure),
+            None => kinds.push(vec![failure]),
+        }
+    }
+    kinds
 }
 
 /// The properties of a request by which any server has to treat it like others that share them.
@@ -111,20 +212,20 @@ impl Likeness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::exchange::{Outcome, Request};
+    use crate::trace::exchange::Outcome;
     use crate::trace_builder::TraceBuilder;
 
     #[test]
     fn a_read_that_broke_last_of_many_alike_is_undecided_until_it_is_sent_again() {
         let lists = |statuses: &[u16]| {
             let builder = statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 9, 60));
-            undecided(&builder.trace()).into_iter().collect::<Vec<usize>>()
+            doubtful(&builder.trace()).undecided.into_iter().collect::<Vec<usize>>()
         };
         assert_eq!(lists(&[200, 200, 200, 500]), [4]);
         assert_eq!(lists(&[200, 200, 500, 200]), [0; 0], "now and then");
         assert_eq!(lists(&[200, 200, 200, 500, 500]), [0; 0], "from then on");
         let created = (0..3).fold(TraceBuilder::new(), |builder, id| builder.create(id)).refused_create(500);
-        assert!(undecided(&created.trace()).is_empty(), "no read");
+        assert!(doubtful(&created.trace()).undecided.is_empty(), "no read");
     }
 
     fn orders(builder: TraceBuilder, status: u16) -> TraceBuilder {
@@ -134,7 +235,7 @@ mod tests {
     #[test]
     fn what_is_not_like_it_says_nothing_of_a_read_that_broke() {
         let others = (0..4).fold(TraceBuilder::new(), |builder, _| orders(builder, 200)).list(500, 9, 60);
-        assert!(undecided(&others.trace()).is_empty());
+        assert!(doubtful(&others.trace()).undecided.is_empty());
         // A refusal over the limit is like no other answer.
         let refused = TraceBuilder::new().lists(60, &[(200, 9), (200, 8), (200, 7), (200, 6), (429, 5)]);
         let bare = refused.change_last(|sent| {
@@ -142,10 +243,10 @@ mod tests {
                 response.headers.retain(|(name, _)| !name.starts_with("x-ratelimit"));
             }
         });
-        assert!(undecided(&bare.trace()).is_empty());
+        assert!(doubtful(&bare.trace()).undecided.is_empty());
         let created = (1..=4).fold(TraceBuilder::new(), |builder, id| builder.create(id));
         let fetched = (1..=3).fold(created, |builder, id| builder.get(id, Some("available")));
         let last = fetched.ask(Request::new("GET", "/pets/4"), 500, String::new());
-        assert_eq!(undecided(&last.trace()).into_iter().collect::<Vec<_>>(), [8], "known animals are alike");
+        assert_eq!(doubtful(&last.trace()).undecided.into_iter().collect::<Vec<_>>(), [8], "known animals are alike");
     }
 }

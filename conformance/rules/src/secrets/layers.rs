@@ -5,10 +5,15 @@
 //! | escapes | percent-encoding, escapes of JSON, C and shells, entities of HTML | `%2b`, `\u002B`, `\/`, `\x2b`, `\053`, `&#43;`, `&plus;` |
 //! | base64, from each of four places | both alphabets, with or without padding; a text in the middle of another one | `c2stMQ==` |
 //! | hexadecimal, from each of two places | two digits for a byte | `736b2d31` |
+//! | compression, from each beginning | the members of gzip (RFC 1952) and zlib (RFC 1950) | bytes that begin with `1f 8b 08` |
 //!
 //! Most runs of base64 characters or hexadecimal digits encode nothing. So only the legible parts of their decoded bytes are kept.
 
+use std::io::{BufRead, Read, Result};
 use std::ops::Range;
+
+use miniz_oxide::inflate::stream::{InflateState, inflate};
+use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 
 use super::LEAST_SECRET;
 
@@ -17,6 +22,16 @@ const LEAST_BASE64: usize = 10;
 
 /// The least number of hexadecimal digits that are decoded: they encode seven bytes.
 const LEAST_HEX: usize = 14;
+
+/// The maximum number of compressed members of a text that are decoded, and of the bytes that they decode to.
+const MOST_MEMBERS: usize = 16;
+const MOST_INFLATED: usize = 512 * 1024;
+
+/// The maximum number of places of a text at which decompression is tried.
+const MOST_TRIES: usize = 256;
+
+/// The maximum length in bytes of the header of a compressed member: an extra field of 64 KiB, a file name and a comment.
+const LONGEST_HEADER: usize = 68 * 1024;
 
 /// The byte between the decoded parts of a text. No key contains it.
 const BETWEEN: u8 = 0;
@@ -27,6 +42,7 @@ enum Coding {
     Escapes,
     Base64,
     Hex,
+    Compression,
 }
 
 /// The place in the text that a decoded byte comes from.
@@ -107,6 +123,14 @@ impl Layer {
             }
             return encoded;
         }
+        if self.coding == Coding::Compression {
+            // A compressed text cannot be changed in place. No rule reads it, so it is overwritten.
+            encoded.extend_from_slice(text);
+            for (at, _) in changed {
+                encoded[self.place(&(at..at + 1))].fill(0);
+            }
+            return encoded;
+        }
         for (at, byte) in changed {
             let Place { start, end, .. } = self.places[at];
             encoded.extend_from_slice(&text[done..start as usize]);
@@ -134,6 +158,7 @@ pub(super) fn layers(text: &[u8], is_legible: Legible) -> Vec<Layer> {
     if !digits.is_empty() {
         layers.extend((0..2).map(|shift| hex(text, &digits, shift, is_legible)));
     }
+    layers.extend(compressed(text));
     layers
 }
 
@@ -216,7 +241,9 @@ const ENTITIES: &str = "&amp; <lt; >gt; \"quot; 'apos; !excl; #num; $dollar; %pe
 fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
     let is_upper = match coding {
         Coding::Hex => former.iter().any(|byte| matches!(byte, b'A'..=b'F')),
-        Coding::Escapes | Coding::Base64 => !former[1..].iter().any(|byte| matches!(byte, b'a'..=b'f')),
+        Coding::Escapes | Coding::Base64 | Coding::Compression => {
+            !former[1..].iter().any(|byte| matches!(byte, b'a'..=b'f'))
+        }
     };
     let hex = |digits: usize| if is_upper { format!("{byte:0digits$X}") } else { format!("{byte:0digits$x}") };
     let text = match former {
@@ -294,6 +321,86 @@ fn hex(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) ->
     layer
 }
 
+/// The layers that compressed members in a text encode, also if their ends are missing.
+fn compressed(text: &[u8]) -> Vec<Layer> {
+    let (mut layers, mut left) = (Vec::new(), MOST_INFLATED);
+    // What is no member may begin like one.
+    let members = (0..text.len()).filter_map(|at| Some((at, member(&text[at..])?)));
+    for (at, (format, header)) in members.take(MOST_TRIES) {
+        let (bytes, length) = inflated(&text[at + header..], format, left);
+        if bytes.len() < LEAST_SECRET {
+            continue;
+        }
+        left -= bytes.len();
+        let end = at + header + length;
+        let mut layer = Layer::new(Coding::Compression, |_| true);
+        bytes.into_iter().for_each(|byte| layer.push(byte, at..end, 0));
+        layers.push(layer);
+        if layers.len() == MOST_MEMBERS || left == 0 {
+            break;
+        }
+    }
+    layers
+}
+
+/// The format of a compressed member that begins here, and the length of its header before the format.
+fn member(text: &[u8]) -> Option<(DataFormat, usize)> {
+    match text {
+        [0x1f, 0x8b, 8, ..] => {
+            let header = &text[..text.len().min(LONGEST_HEADER)];
+            let mut rest = header;
+            skip_gzip_header(&mut rest).ok().filter(|is_member| *is_member)?;
+            Some((DataFormat::Raw, header.len() - rest.len()))
+        }
+        // A member with a preset dictionary (bit 5) cannot be decoded.
+        [first @ 0x78, second, ..] if u16::from_be_bytes([*first, *second]) % 31 == 0 && second & 0x20 == 0 => {
+            Some((DataFormat::Zlib, 0))
+        }
+        _ => None,
+    }
+}
+
+/// Reads the header of a gzip member (RFC 1952, section 2.3). Returns false if a member begins with other bytes.
+///
+/// # Errors
+///
+/// An error of the stream, and its end within the header.
+pub fn skip_gzip_header(stream: &mut impl BufRead) -> Result<bool> {
+    let mut header = [0; 10];
+    stream.read_exact(&mut header)?;
+    let [0x1f, 0x8b, 8, flags, ..] = header else { return Ok(false) };
+    let [has_check, has_extra, has_name, has_comment] = [1, 2, 3, 4].map(|bit| flags >> bit & 1 == 1);
+    if has_extra {
+        let mut length = [0; 2];
+        stream.read_exact(&mut length)?;
+        std::io::copy(&mut stream.take(u16::from_le_bytes(length).into()), &mut std::io::sink())?;
+    }
+    for _ in 0..usize::from(has_name) + usize::from(has_comment) {
+        stream.skip_until(0)?;
+    }
+    if has_check {
+        stream.read_exact(&mut [0; 2])?;
+    }
+    Ok(true)
+}
+
+/// The decompressed bytes of a member, at most so many, and the number of bytes that encode them.
+fn inflated(text: &[u8], format: DataFormat, at_most: usize) -> (Vec<u8>, usize) {
+    let mut state = InflateState::new_boxed(format);
+    let (mut bytes, mut read, mut buffer) = (Vec::new(), 0, [0; 4096]);
+    while bytes.len() < at_most {
+        let room = buffer.len().min(at_most - bytes.len());
+        let step = inflate(&mut state, &text[read..], &mut buffer[..room], MZFlush::None);
+        read += step.bytes_consumed;
+        bytes.extend_from_slice(&buffer[..step.bytes_written]);
+        let is_stuck = step.bytes_consumed == 0 && step.bytes_written == 0;
+        if step.status != Ok(MZStatus::Ok) || is_stuck {
+            break;
+        }
+    }
+    (bytes, read)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,6 +410,26 @@ mod tests {
             .iter()
             .map(|layer| String::from_utf8_lossy(&layer.bytes).into_owned())
             .collect()
+    }
+
+    #[test]
+    fn of_a_text_with_many_headers_of_members_few_are_decoded_and_none_without_a_body() {
+        let member = miniz_oxide::deflate::compress_to_vec_zlib(b"sk-Live-4711", 6);
+        for (header, count, decoded) in [
+            // A name without an end, and nothing after a header.
+            (&b"\x1f\x8b\x08\x08"[..], 400_000, 0),
+            (b"\x1f\x8b\x08\0\0\0\0\0\0\0", 400_000, 0),
+            (b"x\x9c", 1_000, 0),
+            (b"x\x9c", MOST_TRIES - 1, 1),
+            // With the flag of a preset dictionary.
+            (b"x ", 1_000, 1),
+            (b"x}", 1_000, 1),
+        ] {
+            let text = [&header.repeat(count)[..], b"\xff\xff", &member].concat();
+            let layers = compressed(&text);
+            assert_eq!(layers.len(), decoded, "{count} times {header:x?}");
+            assert!(layers.iter().all(|layer| layer.bytes == b"sk-Live-4711"), "{count} times {header:x?}");
+        }
     }
 
     #[test]

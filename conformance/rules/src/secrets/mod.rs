@@ -2,7 +2,8 @@
 //!
 //! A [`Redactor`] searches the text and each of its layers (see `layers`), down to a few encodings inside each other, with one automaton
 //! for all secrets. A match is mapped back to the part of the text that it comes from. So no list of encoded forms is needed, and a key is
-//! found as `sk%2D1`, in the middle of a base64 text, or in hexadecimal digits within a JSON string.
+//! found as `sk%2D1`, in the middle of a base64 text, in hexadecimal digits within a JSON string, or in a compressed body. The same layers
+//! are searched for credentials that are not known yet, see `announced`.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -12,9 +13,12 @@ use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
+mod announced;
 mod layers;
 mod names;
 
+pub(crate) use announced::{MOST_VALUES, announced, unescaped};
+pub use layers::skip_gzip_header;
 use layers::{Legible, escapes, is_printed, layers};
 pub use names::{is_credential, is_ordinary};
 

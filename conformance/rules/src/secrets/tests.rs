@@ -187,3 +187,27 @@ fn a_secret_of_several_lines_or_beyond_ascii_is_found_in_encodings() {
         }
     }
 }
+
+#[test]
+fn a_key_in_a_compressed_body_is_found_replaced_and_announced() {
+    // The same JSON as gzip with and without a file name, and as zlib.
+    for compressed in [
+        "H4sIAAAAAAACA6tWykvMTVWyUgpKrVDSUUosyPROrQRyi7N1fTLLUnVNzA0NdROTklOUagGyIwP2KwAAAA==",
+        "H4sICAAAAAAC/2EuanNvbgCrVspLzE1VslIKSq1Q0lFKLMj0Tq0EcouzdX0yy1J1TcwNDXUTk5JTlGoBsiMD9isAAAA=",
+        "eJyrVspLzE1VslIKSq1Q0lFKLMj0Tq0EcouzdX0yy1J1TcwNDXUTk5JTlGoBI9gNKA==",
+    ] {
+        let body = BASE64_STANDARD.decode(compressed).expect("base64");
+        let redactor = redactor("sk-Live-4711-abcd");
+        let with = |inside: &[u8]| [b"before \x1f\x8b\x08 ", inside, b" after"].concat();
+        for body in [&body[..], &body[..body.len() - 6]] {
+            let found = announced(&with(body));
+            assert!(found.iter().any(|found| found.value == "sk-Live-4711-abcd"), "{compressed}: {found:?}");
+            let shown = redactor.redact_bytes(&with(body));
+            assert!(shown.starts_with(&with(b"${KEY}")[..17]), "{shown:?}");
+        }
+        let mut substitution = Redactor::default();
+        substitution.hide_key("sk-Live-4711-abcd", "qv-Wmbx-0932-ztuv");
+        let substituted = substitution.substitute(&with(&body));
+        assert!(!redactor.finds_in(&substituted) && substituted.ends_with(b" after"), "{substituted:?}");
+    }
+}

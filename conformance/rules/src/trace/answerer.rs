@@ -29,7 +29,7 @@ impl Doubt {
             Outcome::Response(response) => (has_limits && is_of_intermediary(response.status, shows_limits(response)))
                 .then_some(Doubt::Intermediary),
             Outcome::Failed(failure) => match failure.kind {
-                FailureKind::Closed if exchange.request.connection == Connection::Kept => Some(Doubt::KeptConnection),
+                kind if kind.is_end() && exchange.request.connection == Connection::Kept => Some(Doubt::KeptConnection),
                 FailureKind::Connect => Some(Doubt::NoConnection),
                 FailureKind::Timeout => Some(Doubt::Late),
                 _ => None,

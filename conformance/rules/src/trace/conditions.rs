@@ -6,21 +6,23 @@
 
 use crate::trace::exchange::Request;
 
-/// Header fields that allow another response, in lower case: those of RFC 9110 sections 10.1.1, 13.1 and 14.2, a request
-/// body in a content coding (8.4), and the common extensions that replace the method.
-pub(crate) const FIELDS: [&str; 12] = [
-    "content-encoding",
+/// Header fields that allow another response, in lower case: those of RFC 9110 sections 10.1.1, 13.1 and 14.2, the preferences of RFC 7240,
+/// and the common extensions that replace the method or the path.
+pub(crate) const FIELDS: [&str; 14] = [
     "expect",
     "if-match",
     "if-modified-since",
     "if-none-match",
     "if-range",
     "if-unmodified-since",
+    "prefer",
     "range",
     UPGRADE,
     "x-http-method",
     "x-http-method-override",
     "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
 ];
 
 const UPGRADE: &str = "upgrade";
@@ -68,6 +70,8 @@ mod tests {
             ("Accept", "application/json;q=0, */*"),
             ("accept", "text/*, application/xml;q=0.9"),
             ("X-HTTP-Method-Override", "DELETE"),
+            ("X-Original-URL", "/v1/store/orders"),
+            ("Prefer", "return=minimal"),
         ] {
             assert!(with(name, value), "{name}: {value}");
         }
@@ -77,6 +81,7 @@ mod tests {
             ("Accept", ""),
             ("Accept", "Application/JSON;q=0.5"),
             ("User-Agent", "curl"),
+            ("Content-Encoding", "gzip"),
         ] {
             assert!(!with(name, value), "{name}: {value}");
         }

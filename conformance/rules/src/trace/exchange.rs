@@ -142,6 +142,11 @@ impl Request {
         Request { replica, ..self }
     }
 
+    /// Returns true if the request has a query that is not empty.
+    pub(crate) fn has_query(&self) -> bool {
+        self.query.as_deref().is_some_and(|query| !query.is_empty())
+    }
+
     /// Path and query, as they follow the base URL.
     #[must_use]
     pub fn target(&self) -> String {
@@ -253,12 +258,21 @@ pub enum FailureKind {
     Timeout,
     /// The connection ended before any part of a response came.
     Closed,
+    /// As [`Closed`](FailureKind::Closed), but by a reset, or while the request was being sent: the server had not read all of it. A
+    /// response that it had sent may be lost with the connection (RFC 9112 section 9.6).
+    Reset,
     /// The connection ended within a response, or the response is not valid HTTP.
     Broken,
 }
 
 impl FailureKind {
-    /// Returns true if the failure is one of TLS, which another attempt does not change.
+    /// Returns true if the connection ended before any part of a response came.
+    #[must_use]
+    pub fn is_end(self) -> bool {
+        matches!(self, FailureKind::Closed | FailureKind::Reset)
+    }
+
+    /// Returns true if the failure is one of TLS.
     #[must_use]
     pub fn is_of_tls(self) -> bool {
         use FailureKind::{ClientCertificate, NotHttp1, NotTls, Tls, Untrusted};
@@ -307,6 +321,22 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// Returns true if the response may be lost: the connection ended before the server had read a body that is longer than what the
+    /// buffers of a connection take. A server may refuse such a body unread.
+    #[must_use]
+    pub fn may_have_lost_its_response(&self) -> bool {
+        const BUFFERED: usize = 64 * 1024;
+        let is_reset = matches!(&self.outcome, Outcome::Failed(failure) if failure.kind == FailureKind::Reset);
+        is_reset && self.request.body.as_ref().is_some_and(|body| body.bytes.len() > BUFFERED)
+    }
+
+    /// The identifier of the animal that the response shows as created.
+    #[must_use]
+    pub fn created_id(&self) -> Option<i64> {
+        let response = self.response().filter(|response| response.status == 201)?;
+        Json::parse(&response.body).ok()?.get("id")?.as_int64()
+    }
+
     /// The response, if there is one.
     #[must_use]
     pub fn response(&self) -> Option<&Response> {

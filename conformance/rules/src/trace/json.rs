@@ -66,8 +66,8 @@ pub enum NotJson {
     #[error("not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
     /// The bytes are not UTF-8, which RFC 8259 section 8.1 requires.
-    #[error("not JSON: the bytes are not UTF-8")]
-    Encoding,
+    #[error("not JSON: the bytes are not UTF-8 at {0}")]
+    Encoding(String),
     /// The text begins with a byte order mark, which RFC 8259 section 8.1 forbids.
     #[error("not JSON: the body begins with a byte order mark")]
     Mark,
@@ -75,6 +75,9 @@ pub enum NotJson {
     #[error("JSON of more than {MAX_VALUES} values")]
     TooMany,
 }
+
+/// The number of bytes that the message about bytes that are no text shows.
+const SHOWN_BYTES: usize = 4;
 
 /// A function that reads a string with its quotation marks.
 type ReadString = fn(&str) -> Result<String, serde_json::Error>;
@@ -105,7 +108,11 @@ impl Json {
     }
 
     fn read(bytes: &[u8], string: ReadString) -> Result<Json, NotJson> {
-        let text = std::str::from_utf8(bytes).map_err(|_| NotJson::Encoding)?;
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let from: Vec<String> =
+                bytes.iter().skip(error.valid_up_to()).take(SHOWN_BYTES).map(|byte| format!("{byte:02X}")).collect();
+            NotJson::Encoding(format!("byte {} ({})", error.valid_up_to() + 1, from.join(" ")))
+        })?;
         if text.starts_with('\u{feff}') {
             return Err(NotJson::Mark);
         }
@@ -146,6 +153,13 @@ impl Json {
             Json::Object(members) => members.iter().rev().find(|(member, _)| member == name).map(|(_, value)| value),
             _ => None,
         }
+    }
+
+    /// The name of a member that differs from this one only in case.
+    #[must_use]
+    pub fn name_in_another_case(&self, name: &str) -> Option<&str> {
+        let Json::Object(members) = self else { return None };
+        members.iter().map(|(member, _)| member.as_str()).find(|member| member.eq_ignore_ascii_case(name))
     }
 
     /// The text of a string.
@@ -285,7 +299,8 @@ mod tests {
         for text in ["", "{", "[1,]", "{\"a\":1,}", "NaN", "01", "1.", "'a'", "[1] x", "\u{feff}[]", "tru", "\"\n\""] {
             assert!(Json::parse(text.as_bytes()).is_err(), "{text:?}");
         }
-        assert!(matches!(Json::parse(b"\"\xff\""), Err(NotJson::Encoding)));
+        let latin = Json::parse(b"{\"name\":\"Zo\xeb\"}").map_err(|error| error.to_string());
+        assert_eq!(latin, Err("not JSON: the bytes are not UTF-8 at byte 12 (EB 22 7D)".to_owned()));
         assert!(matches!(Json::parse("\u{feff}[]".as_bytes()), Err(NotJson::Mark)));
     }
 

@@ -147,7 +147,8 @@ pub struct Knowledge {
     pub precision: SignedDuration,
     /// The party that answered. Only an exchange with the service shows anything about the service.
     pub answerer: Answerer,
-    /// The extent of the part of the recording that begins with this exchange and is judged separately, if one begins.
+    /// The extent of the recording from this exchange on, where it may be divided: before a conversation no request is under way, and in a
+    /// sample exchanges are missing.
     pub begins: Option<Extent>,
     /// The client's connection that carried the exchange, if the recorder saw connections.
     pub carrier: Option<Carrier>,
@@ -179,6 +180,8 @@ pub enum KeyPlace {
     Body,
     /// A header field other than `Authorization`.
     Field,
+    /// `Authorization` under another scheme than Bearer, although the key had succeeded under Bearer.
+    Scheme,
 }
 
 impl KeyPlace {
@@ -190,6 +193,7 @@ impl KeyPlace {
             KeyPlace::Path => "the path",
             KeyPlace::Body => "the body",
             KeyPlace::Field => "another header field",
+            KeyPlace::Scheme => "another scheme than Bearer",
         }
     }
 }

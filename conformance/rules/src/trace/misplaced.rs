@@ -2,11 +2,8 @@
 
 use std::collections::HashSet;
 
-use percent_encoding::percent_decode_str;
-
-use crate::secrets::{LEAST_DISTINCT, Redactor, is_ordinary};
+use crate::secrets::{LEAST_DISTINCT, Redactor, announced, is_ordinary};
 use crate::trace::exchange::Request;
-use crate::trace::json::Json;
 use crate::trace::knowledge::KeyPlace;
 
 /// Header fields other than `Authorization` in which clients send keys, in lower case.
@@ -42,18 +39,20 @@ impl Keys {
     pub(crate) fn misplaced(&self, request: &Request, counts_by_name: bool) -> Option<KeyPlace> {
         let search = Search { keys: self, counts_by_name };
         let body = request.body.as_ref();
-        if request.query.as_ref().is_some_and(|query| search.finds_in(query.as_bytes()) || search.finds_in_pairs(query))
+        if request
+            .query
+            .as_ref()
+            .is_some_and(|query| search.finds_in(query.as_bytes()) || search.finds_named(query.as_bytes()))
         {
             Some(KeyPlace::Query)
         } else if search.finds_in(request.path.as_bytes())
-            || request.path.split(';').any(|part| search.finds_in_pairs(part))
+            || request.path.split('/').any(|part| search.finds_named(part.as_bytes()))
         {
             Some(KeyPlace::Path)
         } else if request.headers.iter().any(|(name, value)| search.finds_in_field(&name.to_ascii_lowercase(), value)) {
             Some(KeyPlace::Field)
         } else {
-            body.filter(|body| search.finds_in(&body.bytes) || search.finds_in_body(&body.bytes))
-                .map(|_| KeyPlace::Body)
+            body.filter(|body| search.finds_in(&body.bytes) || search.finds_named(&body.bytes)).map(|_| KeyPlace::Body)
         }
     }
 }
@@ -61,10 +60,6 @@ impl Keys {
 /// Returns true if a key is so long and mixed that it is not a part of another text by chance.
 fn is_distinct(key: &str) -> bool {
     key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_digit()) && !is_ordinary(key)
-}
-
-fn decoded(text: &str) -> String {
-    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 /// A search for keys in the parts of a request.
@@ -80,10 +75,8 @@ impl Search<'_> {
 
     /// Whether a value is a key that the name of a credential announces.
     fn is_named(&self, name: &str, value: &str) -> bool {
-        let name: String = name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_')).collect();
         let word = value.split_whitespace().last();
-        KEY_NAMES.split(' ').any(|known| known == name)
-            && word.is_some_and(|word| self.counts_by_name || self.keys.all.contains(word))
+        is_key_name(name) && word.is_some_and(|word| self.counts_by_name || self.keys.all.contains(word))
     }
 
     fn finds_in_field(&self, name: &str, value: &str) -> bool {
@@ -92,41 +85,16 @@ impl Search<'_> {
             && (self.finds_in(value.as_bytes()) || KEY_FIELDS.contains(&name) && self.is_named("key", value))
     }
 
-    fn finds_in_pairs(&self, text: &str) -> bool {
-        let mut pairs = text.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.any(|(name, value)| self.is_named(&decoded(name), &decoded(value)))
+    /// Whether a text announces a key by its name.
+    fn finds_named(&self, text: &[u8]) -> bool {
+        announced(text).iter().any(|announced| self.is_named(&announced.name, &announced.value))
     }
+}
 
-    fn finds_in_body(&self, bytes: &[u8]) -> bool {
-        match Json::parse_foreign(bytes) {
-            Ok(json) => self.finds_in_json("", &json),
-            Err(_) => {
-                let text = String::from_utf8_lossy(bytes);
-                self.finds_in_pairs(text.trim()) || self.finds_in_parts(&text)
-            }
-        }
-    }
-
-    fn finds_in_json(&self, name: &str, json: &Json) -> bool {
-        match json {
-            Json::Object(members) => members.iter().any(|(name, value)| self.finds_in_json(name, value)),
-            Json::Array(items) => items.iter().any(|item| self.finds_in_json("", item)),
-            other => other.as_str().is_some_and(|value| self.is_named(name, value)),
-        }
-    }
-
-    /// Whether a part of a multipart body has a key. The name of the part is a parameter of its `Content-Disposition`, and its value
-    /// follows a blank line.
-    fn finds_in_parts(&self, text: &str) -> bool {
-        let mut name = "";
-        text.lines().any(|line| {
-            if let Some((_, rest)) = line.split_once("name=\"") {
-                name = rest.split('"').next().unwrap_or_default();
-                return false;
-            }
-            self.is_named(name, line.trim())
-        })
-    }
+/// Returns true if a parameter or a member with this name holds a key.
+pub(crate) fn is_key_name(name: &str) -> bool {
+    let name: String = name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_')).collect();
+    KEY_NAMES.split_whitespace().any(|known| known == name)
 }
 
 #[cfg(test)]
@@ -169,6 +137,7 @@ mod tests {
             (posted("application/json", r#"{"name":"Rex","note":"key=sk-live-Key1"}"#), KeyPlace::Body),
             (posted("application/x-www-form-urlencoded", "name=Rex&secret=sk-live-Key1"), KeyPlace::Body),
             (posted("multipart/form-data; boundary=x", multipart), KeyPlace::Body),
+            (posted("text/xml", "<pet><name>Rex</name><secret>sk-live-Key1</secret></pet>"), KeyPlace::Body),
         ] {
             assert_eq!(place_of("sk-live-Key1", &request), Some(found), "{:?}", request.target());
         }
@@ -207,6 +176,9 @@ mod tests {
             (list().header("x-api-key", "other"), KeyPlace::Field),
             (Request::new("POST", "/pets").json(r#"{"name":"Rex","apiKey":"other"}"#), KeyPlace::Body),
             (Request::new("POST", "/pets").body("multipart/form-data; boundary=x", multipart), KeyPlace::Body),
+            (Request::new("POST", "/pets").json(r#"{"name":"Rex","apiKey":"other","#), KeyPlace::Body),
+            (Request::new("POST", "/pets").json(r#""{\"name\":\"Rex\",\"token\":\"other\"}""#), KeyPlace::Body),
+            (Request::new("POST", "/pets").body("text/xml", "<pet><apiKey>other</apiKey></pet>"), KeyPlace::Body),
         ] {
             assert_eq!(Keys::default().misplaced(&request, true), Some(found), "{:?}", request.target());
             assert_eq!(Keys::default().misplaced(&request, false), None, "{:?}", request.target());

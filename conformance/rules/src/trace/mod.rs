@@ -49,6 +49,8 @@ pub struct Context {
     pub category_id: i64,
     /// Whether the user says that the service knows this category. Else only responses show it.
     pub vouches_for_category: bool,
+    /// Whether the user says that only the run uses the keys. Else other clients may explain a count.
+    pub exclusive_key: bool,
     /// A text that the name of each animal of this run contains and no other name does. `None` if there is no such text.
     pub name_mark: Option<String>,
     /// The parts of the plan that were not carried out, with the reasons.
@@ -57,6 +59,9 @@ pub struct Context {
     /// parts show.
     pub unfinished: Vec<Cow<'static, str>>,
 }
+
+/// The header field in which each request of a run has an identifier of its own.
+pub const REQUEST_ID: &str = "x-request-id";
 
 /// A part of the plan that was not carried out.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -79,6 +84,7 @@ impl Context {
             plan_limits: None,
             category_id: 1,
             vouches_for_category: true,
+            exclusive_key: false,
             name_mark: None,
             left_out: Vec::new(),
             unfinished: Vec::new(),
@@ -88,6 +94,13 @@ impl Context {
     /// The addresses of the service: the base URL, then its replicas.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.base_url.as_str()).chain(self.replicas.iter().map(String::as_str))
+    }
+
+    /// The identifier that a request of the run carries in [`REQUEST_ID`], by the number of its exchange.
+    #[must_use]
+    pub fn request_id(&self, number: usize) -> Option<String> {
+        let mark = self.name_mark.as_ref().filter(|_| self.extent == Extent::Run)?;
+        Some(format!("conform-{mark}-{number}"))
     }
 
     /// The address that a request was sent to.

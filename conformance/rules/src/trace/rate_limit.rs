@@ -75,7 +75,7 @@ pub fn read(response: &Response) -> RateHeaders {
 }
 
 /// The state of a window as the three rate-limit header fields of a response report it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Window {
     /// The number of requests that the window admits.
     pub limit: u64,

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::facts::Facts;
 use crate::history::{Entry, History};
+use crate::request::harmless;
 use crate::rules::Failure;
-use crate::rules::alike::{Alike, Share, decisive, decisive_numbers};
+use crate::rules::alike::{Alike, Share, by_kind, decisive, decisive_numbers, only_with};
 use crate::trace::exchange::Request;
 use crate::verdict::attribution::Attribution;
 
@@ -24,6 +25,8 @@ pub struct Finding {
     pub subjects: Vec<String>,
     /// The number of repetitions of the same request that show the failure, if only some do.
     pub intermittent: Option<Share>,
+    /// The harmless differences of requests without which the failure does not show, if a repetition has confirmed it.
+    pub only_with: Vec<String>,
     /// The replicas that show the failure, if the service has several addresses and not simply all of them do.
     pub attribution: Option<Attribution>,
 }
@@ -37,15 +40,8 @@ pub(super) fn findings(
     attribute: impl Fn(&[&Failure]) -> Option<Attribution>,
 ) -> Vec<Finding> {
     let history = facts.history;
-    let mut kinds: Vec<Vec<&Failure>> = Vec::new();
-    for failure in failures {
-        match kinds.iter_mut().find(|of_kind| of_kind[0].found.is_alike(&failure.found)) {
-            Some(of_kind) => of_kind.push(failure),
-            None => kinds.push(vec![failure]),
-        }
-    }
     let decisive = decisive_numbers(failures);
-    let mut findings: Vec<Finding> = kinds
+    let mut findings: Vec<Finding> = by_kind(failures)
         .into_iter()
         .filter_map(|of_kind| {
             let example = *of_kind.iter().min_by_key(|failure| size(history, failure))?;
@@ -55,11 +51,13 @@ pub(super) fn findings(
                 Some(Attribution::Only { broken, requests, .. }) => 3 * broken > *requests,
                 other => other.is_some(),
             };
+            let only_with = only_with(history, &decisive, &of_kind);
             Some(Finding {
                 example: example.clone(),
                 count: of_kind.len(),
                 subjects: subjects(&of_kind),
-                intermittent: share(history, &decisive, example).filter(|_| !is_explained),
+                intermittent: share(history, &decisive, example).filter(|_| !is_explained && only_with.is_empty()),
+                only_with,
                 attribution,
             })
         })
@@ -122,9 +120,9 @@ fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> 
     held_later.then_some(share)
 }
 
-/// Returns true if two requests differ at most in the connection and in the replica that they are sent to.
+/// Returns true if two requests differ at most in harmless ways, in the connection, and in the replica that they are sent to.
 fn is_repetition(one: &Request, other: &Request) -> bool {
-    Request { connection: one.connection, replica: one.replica, ..other.clone() } == *one
+    (&one.method, &one.path) == (&other.method, &other.path) && harmless::plain(one) == harmless::plain(other)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ pub mod attribution;
 pub mod causes;
 pub mod findings;
 pub mod known_failing;
+pub mod near_misses;
 
 use std::collections::BTreeSet;
 

@@ -2,14 +2,14 @@
 //! is a history that is lawful by construction.
 
 use crate::history::{History, Retry, Seen};
-use crate::limiter::{FOREIGN, Failures, Limiter, MINUTE, Pending, Policy, SECOND};
+use crate::limiter::{FOREIGN, Limiter, MALFORMED, MINUTE, MISSING, Pending, Policy, SECOND, SUCCESS};
 
 /// Longer than this the client waits for nothing.
 const LONGEST_WAIT: i64 = 150 * SECOND;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// Requests one after the other. Bit `n` of `failing` makes the `n`th ask for something that does not exist.
+    /// Requests one after the other. Bit `n` of `failing` makes the `n`th fail.
     Burst {
         count: u32,
         gap: i64,
@@ -56,6 +56,8 @@ pub(crate) struct Script {
     /// Answers take from `fastest` to `slowest` ms.
     pub(crate) fastest: i64,
     pub(crate) slowest: i64,
+    /// Bit `n` makes the `n`th request of a step malformed if it fails. The others ask for something that does not exist.
+    pub(crate) malformed: u8,
     /// What chance decides, in order and over again.
     pub(crate) noise: Vec<u8>,
 }
@@ -76,6 +78,15 @@ struct Run<'s> {
 }
 
 impl Script {
+    /// The status of the `nth` request of a step if it is admitted.
+    fn status(&self, failing: u8, nth: u32) -> u16 {
+        match (failing >> (nth % 8) & 1, self.malformed >> (nth % 8) & 1) {
+            (0, _) => SUCCESS,
+            (_, 0) => MISSING,
+            _ => MALFORMED,
+        }
+    }
+
     pub(crate) fn play(&self) -> History {
         let others = self.others.iter().flat_map(|others| {
             (0..others.times).flat_map(move |turn| {
@@ -106,26 +117,26 @@ impl Run<'_> {
         match step {
             Step::Burst { count, gap, failing } => {
                 for nth in 0..count {
-                    self.send(&[failing >> (nth % 8) & 1 == 1]);
+                    self.send(&[self.script.status(failing, nth)]);
                     self.now += gap;
                 }
             }
             Step::Together { count, failing } => {
-                let failing: Vec<bool> = (0..count).map(|nth| failing >> (nth % 8) & 1 == 1).collect();
-                self.send(&failing);
+                let statuses: Vec<u16> = (0..count).map(|nth| self.script.status(failing, nth)).collect();
+                self.send(&statuses);
                 self.now += 1;
             }
             Step::Drain { more, gap } => {
                 let refused = |seen: &Seen| !seen.succeeded();
                 for _ in 0..self.script.policy.per_minute + 2 {
-                    self.send(&[false]);
+                    self.send(&[SUCCESS]);
                     self.now += gap;
                     if self.history.seen.last().is_some_and(refused) {
                         break;
                     }
                 }
                 for _ in 0..more {
-                    self.send(&[false]);
+                    self.send(&[SUCCESS]);
                     self.now += gap;
                 }
             }
@@ -155,11 +166,11 @@ impl Run<'_> {
     }
 
     /// Sends requests at the same time, and waits for all their answers.
-    fn send(&mut self, failing: &[bool]) {
+    fn send(&mut self, statuses: &[u16]) {
         let first = self.history.seen.len();
         let mut events = Vec::new();
         let mut received = Vec::new();
-        for nth in 0..failing.len() {
+        for nth in 0..statuses.len() {
             let latency =
                 self.script.fastest + (self.script.slowest - self.script.fastest) * self.draw() / i64::from(u8::MAX);
             let arrival = self.now + latency * self.draw() / i64::from(u8::MAX);
@@ -170,16 +181,16 @@ impl Run<'_> {
             received.push(end);
         }
         events.sort_by_key(|(at, ..)| *at);
-        let mut pending: Vec<Option<Pending>> = failing.iter().map(|_| None).collect();
-        let mut seen: Vec<Option<Seen>> = failing.iter().map(|_| None).collect();
+        let mut pending: Vec<Option<Pending>> = statuses.iter().map(|_| None).collect();
+        let mut seen: Vec<Option<Seen>> = statuses.iter().map(|_| None).collect();
         for (at, nth, event) in events {
             while let Some(other) = self.others.pop_if(|other| *other <= at) {
-                let arrived = self.limiters[0].arrive(other, FOREIGN, false);
+                let arrived = self.limiters[0].arrive(other, FOREIGN, SUCCESS);
                 self.limiters[0].answer(other, &arrived);
             }
             let limiter = &mut self.limiters[self.key];
             match event {
-                Event::Arrival => pending[nth] = Some(limiter.arrive(at, first + nth, failing[nth])),
+                Event::Arrival => pending[nth] = Some(limiter.arrive(at, first + nth, statuses[nth])),
                 Event::Answer => seen[nth] = pending[nth].as_ref().map(|pending| limiter.answer(at, pending)),
             }
         }
@@ -209,7 +220,7 @@ impl Shaking {
         history.seen.retain(|seen| {
             nth += 1;
             // As those of `Others`, requests of somebody else that would be given back do not fail.
-            self.foreign >> (nth % 32) & 1 == 0 || seen.status == 404 && policy.failures == Failures::Refunded
+            self.foreign >> (nth % 32) & 1 == 0 || policy.failures.are_given_back(seen.status)
         });
         let mut earliest = i64::MIN;
         for (nth, seen) in history.seen.iter_mut().enumerate() {

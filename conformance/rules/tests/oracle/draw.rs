@@ -7,7 +7,12 @@ use crate::explain::UNKNOWN_CLOCK;
 use crate::limiter::{Ban, Cut, Failures, MINUTE, Policy, Rounding, SECOND, Shows, Written};
 
 pub(crate) fn cut() -> impl Strategy<Value = Cut> {
-    prop_oneof![Just(Cut::Clock), Just(Cut::First), Just(Cut::Log), any::<bool>().prop_map(|up| Cut::Weighted { up }),]
+    prop_oneof![
+        2 => Just(Cut::Clock),
+        2 => Just(Cut::First),
+        2 => any::<bool>().prop_map(|newest| Cut::Log { newest }),
+        2 => any::<(bool, bool)>().prop_map(|(up, next)| Cut::Weighted { up, next }),
+    ]
 }
 
 fn ban() -> impl Strategy<Value = Ban> {
@@ -20,7 +25,7 @@ prop_compose! {
         cut in cut(),
         shows in prop_oneof![4 => Just(Shows::Minute), 1 => Just(Shows::Day), 1 => Just(Shows::Fewer)],
         written in prop_oneof![Just(Written::AfterCounting), Just(Written::BeforeCounting), Just(Written::OnAnswer)],
-        failures in prop_oneof![Just(Failures::Count), Just(Failures::Free), Just(Failures::Refunded)],
+        failures in proptest::sample::select(&Failures::ALL[..]),
         counts_refusals in any::<bool>(),
         ban in proptest::option::weighted(0.3, ban()),
         rounding in prop_oneof![Just(Rounding::Up), Just(Rounding::Down), Just(Rounding::FromLeft)],
@@ -81,9 +86,10 @@ pub(crate) fn script(shared: bool) -> impl Strategy<Value = Script> {
     let others = proptest::option::weighted(0.8, others()).prop_map(move |others| others.filter(|_| shared));
     let begins = (prop_oneof![5 => Just(NOON), 1 => Just(LATE)], 0..MINUTE).prop_map(|(base, into)| base + into);
     let steps = proptest::collection::vec(step(), 1..8);
+    let malformed = prop_oneof![5 => Just(0_u8), 3 => Just(u8::MAX), 1 => any::<u8>()];
     let noise = proptest::collection::vec(any::<u8>(), 1..40);
-    (policy(), any::<bool>(), begins, steps, others, pace, noise).prop_map(
-        |(policy, plan_is_stated, begins, steps, others, (fastest, slowest), noise)| Script {
+    (policy(), any::<bool>(), begins, steps, others, pace, malformed, noise).prop_map(
+        |(policy, plan_is_stated, begins, steps, others, (fastest, slowest), malformed, noise)| Script {
             policy,
             plan_is_stated,
             begins,
@@ -91,6 +97,7 @@ pub(crate) fn script(shared: bool) -> impl Strategy<Value = Script> {
             others,
             fastest,
             slowest,
+            malformed,
             noise,
         },
     )

@@ -12,6 +12,8 @@ use animal_store_rules::trace::knowledge::{Extent, Knowledge};
 use animal_store_rules::trace::{Context, Trace};
 use jiff::Timestamp;
 
+use crate::limiter::{MALFORMED, MISSING};
+
 /// The keys that the client has.
 const KEYS: [&str; 2] = ["sk-Key1", "sk-Other"];
 
@@ -53,7 +55,11 @@ impl Seen {
     }
 
     fn exchange(&self, number: usize) -> Exchange {
-        let path = if self.status == 404 { "/pets/404" } else { "/pets" };
+        let request = match self.status {
+            MISSING => Request::new("GET", "/pets/404"),
+            MALFORMED => Request::new("POST", "/pets").json("{"),
+            _ => Request::new("GET", "/pets"),
+        };
         let (content, body) = match self.status {
             200 => ("application/json", "[]".to_owned()),
             status => ("application/json", format!(r#"{{"code":"refused","message":"No.","status":{status}}}"#)),
@@ -76,7 +82,7 @@ impl Seen {
             number,
             probe: "oracle".into(),
             step: String::new(),
-            request: Request::new("GET", path).authorization(format!("Bearer {}", KEYS[self.key])),
+            request: request.authorization(format!("Bearer {}", KEYS[self.key])),
             outcome: Outcome::Response(Response { status: self.status, headers, body: body.into_bytes(), cut: false }),
             sent_at: at(self.sent),
             received_at: at(self.received),
@@ -99,6 +105,7 @@ impl History {
             plan_limits: self.plan.map(|(per_minute, per_day)| PlanLimits { per_minute, per_day }),
             category_id: 1,
             vouches_for_category: false,
+            exclusive_key: false,
             name_mark: None,
             left_out: Vec::new(),
             unfinished: Vec::new(),

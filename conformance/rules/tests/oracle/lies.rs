@@ -1,12 +1,15 @@
 //! Lies: changes to what the answers of a lawful limiter report, as broken limiters do.
 
-use crate::history::{History, Retry, Seen};
+use crate::history::{History, Seen};
 
 pub(crate) struct Lie {
     pub(crate) name: &'static str,
     /// Applies the lie, beginning with the exchange that a number picks. Whether anything could be changed.
     pub(crate) report: fn(&mut History, usize) -> bool,
 }
+
+/// The lie that only a client shows which waits for a whole minute again and again.
+pub(crate) const NEVER_RECOVERS: &str = "the key never recovers";
 
 pub(crate) const LIES: &[Lie] = &[
     Lie { name: "Remaining is stuck", report: stuck },
@@ -76,11 +79,7 @@ pub(crate) const LIES: &[Lie] = &[
         name: "no Retry-After",
         report: |history, pick| one(history, pick, |_, seen| seen.status == 429, |seen| seen.retry = None),
     },
-    Lie { name: "the key never recovers", report: never_recovers },
-    Lie {
-        name: "Retry-After is days",
-        report: |history, pick| one(history, pick, first_refusal, |seen| seen.retry = Some(Retry::In(200_000))),
-    },
+    Lie { name: NEVER_RECOVERS, report: never_recovers },
 ];
 
 fn any(_: Option<&Seen>, _: &Seen) -> bool {
@@ -91,10 +90,6 @@ fn any(_: Option<&Seen>, _: &Seen) -> bool {
 fn in_a_window(before: Option<&Seen>, seen: &Seen) -> bool {
     let is_same = |before: &Seen| before.reset == seen.reset && before.limit == seen.limit && before.succeeded();
     seen.succeeded() && before.is_some_and(is_same) && seen.reset > seen.date.map(|date| date + 3)
-}
-
-fn first_refusal(before: Option<&Seen>, seen: &Seen) -> bool {
-    seen.status == 429 && before.is_some_and(|before| before.status != 429)
 }
 
 fn add(field: &mut Option<i64>, more: i64) {

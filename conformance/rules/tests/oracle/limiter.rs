@@ -6,6 +6,11 @@ pub(crate) const SECOND: i64 = 1_000;
 pub(crate) const MINUTE: i64 = 60 * SECOND;
 pub(crate) const DAY: i64 = 24 * 60 * MINUTE;
 
+/// The statuses of admitted requests.
+pub(crate) const SUCCESS: u16 = 200;
+pub(crate) const MALFORMED: u16 = 400;
+pub(crate) const MISSING: u16 = 404;
+
 /// The number of every request of somebody else.
 pub(crate) const FOREIGN: usize = usize::MAX;
 
@@ -16,11 +21,11 @@ pub(crate) enum Cut {
     Clock,
     /// Fixed windows, each from the first request after the one before.
     First,
-    /// A log of the last minute: each request counts for a minute.
-    Log,
+    /// A log of the last minute: each request counts for a minute. Reset is when the oldest one, or the newest one, no longer does.
+    Log { newest: bool },
     /// A counter that slides between two windows on the clock: that of the last window counts by the part of it that still lies in
-    /// the last minute, rounded up or down.
-    Weighted { up: bool },
+    /// the last minute, rounded up or down. Reset is the end of the window, or when the next request is restored.
+    Weighted { up: bool, next: bool },
 }
 
 /// What the headers of an answer report.
@@ -43,13 +48,51 @@ pub(crate) enum Written {
     OnAnswer,
 }
 
+/// The failed requests that are treated in another way than successes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Failed {
+    Any,
+    Malformed,
+    Missing,
+}
+
 /// What a failed request costs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Failures {
     Count,
-    Free,
-    /// It is counted on arrival, and given back when the answer has been written.
-    Refunded,
+    Free(Failed),
+    /// These are counted on arrival, and given back when the answer has been written.
+    GivenBack(Failed),
+}
+
+impl Failures {
+    pub(crate) const ALL: [Failures; 7] = [
+        Failures::Count,
+        Failures::Free(Failed::Any),
+        Failures::GivenBack(Failed::Any),
+        Failures::Free(Failed::Malformed),
+        Failures::GivenBack(Failed::Malformed),
+        Failures::Free(Failed::Missing),
+        Failures::GivenBack(Failed::Missing),
+    ];
+
+    fn spare(which: Failed, status: u16) -> bool {
+        match which {
+            Failed::Any => [MALFORMED, MISSING].contains(&status),
+            Failed::Malformed => status == MALFORMED,
+            Failed::Missing => status == MISSING,
+        }
+    }
+
+    /// Whether an admitted request that gets this status is never counted.
+    pub(crate) fn are_free(self, status: u16) -> bool {
+        matches!(self, Failures::Free(which) if Failures::spare(which, status))
+    }
+
+    /// Whether an admitted request that gets this status is given back.
+    pub(crate) fn are_given_back(self, status: u16) -> bool {
+        matches!(self, Failures::GivenBack(which) if Failures::spare(which, status))
+    }
 }
 
 /// Part of a second in a Reset or a Retry-After.
@@ -149,8 +192,8 @@ impl Counter {
         match self.cut {
             Cut::First if now >= self.end => 0,
             Cut::Clock | Cut::First => self.used,
-            Cut::Log => self.log.len() as u64,
-            Cut::Weighted { up } => self.used + weight(self.past, now - (self.end - self.length), up),
+            Cut::Log { .. } => self.log.len() as u64,
+            Cut::Weighted { up, .. } => self.used + weight(self.past, now - (self.end - self.length), up),
         }
     }
 
@@ -178,8 +221,18 @@ impl Counter {
     /// The time to report as that of the reset.
     fn resets(&self, now: i64) -> i64 {
         match self.cut {
-            Cut::Log => self.log.first().map_or(now, |(arrived, _)| *arrived) + self.length,
+            Cut::Log { newest } => {
+                let last = if newest { self.log.last() } else { self.log.first() };
+                last.map_or(now, |(arrived, _)| *arrived) + self.length
+            }
             Cut::First if now >= self.end => now + self.length,
+            Cut::Weighted { up, next: true } => {
+                let begin = self.end - self.length;
+                match weight(self.past, now - begin, up) {
+                    0 => self.end,
+                    weight => begin + weighs_at_most(self.past, weight - 1, up),
+                }
+            }
             _ => self.end,
         }
     }
@@ -191,11 +244,11 @@ impl Counter {
         }
         match self.cut {
             Cut::Clock | Cut::First => self.end,
-            Cut::Log => self.log[self.log.len() - self.limit as usize].0 + self.length,
-            Cut::Weighted { up } if self.used < self.limit => {
+            Cut::Log { .. } => self.log[self.log.len() - self.limit as usize].0 + self.length,
+            Cut::Weighted { up, .. } if self.used < self.limit => {
                 self.end - self.length + weighs_at_most(self.past, self.limit - 1 - self.used, up)
             }
-            Cut::Weighted { up } => self.end + weighs_at_most(self.used, self.limit - 1, up),
+            Cut::Weighted { up, .. } => self.end + weighs_at_most(self.used, self.limit - 1, up),
         }
     }
 }
@@ -212,7 +265,8 @@ enum Outcome {
 pub(crate) struct Pending {
     request: usize,
     outcome: Outcome,
-    failing: bool,
+    /// The status of the answer if the request is admitted.
+    admitted_with: u16,
     /// The ends of the windows in which it was counted.
     counted_in: [i64; 2],
     headers: Headers,
@@ -245,16 +299,16 @@ impl Limiter {
     }
 
     /// A request arrives. `now` is the client's time.
-    pub(crate) fn arrive(&mut self, now: i64, request: usize, failing: bool) -> Pending {
+    pub(crate) fn arrive(&mut self, now: i64, request: usize, admitted_with: u16) -> Pending {
         let now = now + self.policy.ahead;
         self.minute.roll(now, true);
         self.day.roll(now, true);
-        let outcome = self.decide(now, request, failing);
+        let outcome = self.decide(now, request, admitted_with);
         let headers = self.headers(now, outcome);
-        Pending { request, outcome, failing, counted_in: [self.minute.end, self.day.end], headers }
+        Pending { request, outcome, admitted_with, counted_in: [self.minute.end, self.day.end], headers }
     }
 
-    fn decide(&mut self, now: i64, request: usize, failing: bool) -> Outcome {
+    fn decide(&mut self, now: i64, request: usize, admitted_with: u16) -> Outcome {
         let banned_by = |ban: Option<Ban>| ban.map_or(429, |ban| ban.status);
         if now < self.banned_until {
             return Outcome::Banned(banned_by(self.policy.ban));
@@ -263,8 +317,7 @@ impl Limiter {
             (self.banned_until, self.refusals) = (i64::MIN, 0);
         }
         let full = self.minute.is_full(now) || self.day.is_full(now);
-        let counted =
-            if full { self.policy.counts_refusals } else { !failing || self.policy.failures != Failures::Free };
+        let counted = if full { self.policy.counts_refusals } else { !self.policy.failures.are_free(admitted_with) };
         if counted {
             self.minute.count(now, request);
             self.day.count(now, request);
@@ -331,12 +384,11 @@ impl Limiter {
         let on_answer = self.policy.written == Written::OnAnswer;
         let headers = if on_answer { self.headers(now, pending.outcome) } else { pending.headers };
         let status = match pending.outcome {
-            Outcome::Admitted { .. } if pending.failing => 404,
-            Outcome::Admitted { .. } => 200,
+            Outcome::Admitted { .. } => pending.admitted_with,
             Outcome::Refused => 429,
             Outcome::Banned(status) => status,
         };
-        if status == 404 && self.policy.failures == Failures::Refunded {
+        if self.policy.failures.are_given_back(status) {
             self.minute.give_back(pending.request, pending.counted_in[0]);
             self.day.give_back(pending.request, pending.counted_in[1]);
         }

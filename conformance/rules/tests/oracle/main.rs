@@ -3,8 +3,8 @@
 //!
 //! - `limiter` is the family as ordinary code: fixed windows on the clock or from the first request, a log of the last minute, a
 //!   counter that slides between two windows; a minute and a day, of which the headers report one or whichever has fewer left; headers
-//!   written before or after counting, or when the answer goes out; failures counted, free or refunded; refusals counted or not; bans;
-//!   a clock that is off; every way of rounding.
+//!   written before or after counting, or when the answer goes out; malformed requests, missing animals or both counted, free or given
+//!   back; refusals counted or not; bans; a clock that is off; every way of rounding.
 //! - `client` sends requests like the judge, with other traffic on the key, slow and jittered answers, and requests at once. What it
 //!   sees is a `history`: lawful by construction. *No rule may fail on it.*
 //! - `explain` asks the opposite: which members of the family explain a history? It follows the set of states of each member, exchange
@@ -26,6 +26,7 @@
 //! they report), and 205 (a log of which somebody else takes places, in a history of six requests).
 //!
 //! `ORACLE_TIMES=100` tries a hundred times as many cases, `ORACLE_SEED` (0 to 255) others, and `ORACLE_RULE` asks for one rule only.
+//! With `ORACLE_COUNT=1` the first test counts the lawful histories that each rule fails on.
 
 #![expect(
     clippy::disallowed_methods,
@@ -49,18 +50,18 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestError, TestRng, TestRunner};
 
-use client::{Others, Script, Shaking};
+use client::{Others, Script, Shaking, Step};
 use explain::{ALL, Family, Verdict, explain};
 use history::History;
-use lies::LIES;
-use limiter::{Cut, Failures, Shows, Written};
+use lies::{LIES, NEVER_RECOVERS};
+use limiter::{Cut, Failed, Failures, Shows, Written};
 
 /// Of every generated history, where no other is asked for.
 const SEED: u8 = 7;
 
 /// The rules that rest on it that nobody else uses the key, where nothing shows that somebody does: who exhausts a whole window
 /// unseen, or uses what remained of one, looks like a limiter that refuses early.
-const UNSEEN: [&str; 2] = ["quota.not-early", "quota.recovers"];
+const UNSEEN: [&str; 3] = ["quota.not-early", "quota.recovers", "quota.retry-after-suffices"];
 
 fn number(variable: &str) -> Option<u32> {
     std::env::var(variable).ok()?.parse().ok()
@@ -102,6 +103,7 @@ fn has_unseen_traffic(history: &History, script: &Script, shaking: &Shaking) -> 
 
 #[test]
 fn no_rule_fails_on_what_a_lawful_limiter_reports() {
+    let accused: RefCell<BTreeMap<&str, u32>> = RefCell::default();
     check(3_000, &(draw::script(true), draw::shaking()), |(script, mut shaking)| {
         let mut history = script.play();
         if script.policy.ban.is_some_and(|ban| ban.status != 429) {
@@ -114,7 +116,7 @@ fn no_rule_fails_on_what_a_lawful_limiter_reports() {
         let is_known = match script.policy.cut {
             Cut::Clock | Cut::First => true,
             // Where minutes slide, the rules report what is over by Dates, and a counter by the weight of the run's own requests.
-            Cut::Log => dated,
+            Cut::Log { .. } => dated,
             Cut::Weighted { .. } => dated && !shared,
         };
         if !is_known {
@@ -122,7 +124,7 @@ fn no_rule_fails_on_what_a_lawful_limiter_reports() {
         }
         let mut broken = broken(&history);
         if has_unseen_traffic(&history, &script, &shaking) {
-            if matches!(script.policy.cut, Cut::Log | Cut::Weighted { .. }) {
+            if matches!(script.policy.cut, Cut::Log { .. } | Cut::Weighted { .. }) {
                 // What decays, or drops out of a log, may be what somebody else has used.
                 broken.clear();
             }
@@ -137,9 +139,14 @@ fn no_rule_fails_on_what_a_lawful_limiter_reports() {
             }
             broken.retain(|id| !UNSEEN.contains(id));
         }
+        if number("ORACLE_COUNT").is_some() {
+            broken.into_iter().for_each(|id| *accused.borrow_mut().entry(id).or_insert(0) += 1);
+            return Ok(());
+        }
         prop_assert!(broken.is_empty(), "{broken:?}\n{}", history.table());
         Ok(())
     });
+    println!("accused: {:?}", accused.borrow());
 }
 
 #[test]
@@ -181,8 +188,13 @@ fn what_a_rule_holds_against_a_lie_has_no_explanation() {
         failed: u32,
     }
     let figures: RefCell<BTreeMap<&str, Figures>> = RefCell::default();
-    check(300, &(draw::script(false), 0..LIES.len(), any::<usize>()), |(script, lie, pick)| {
+    check(500, &(draw::script(false), 0..LIES.len(), any::<usize>()), |(mut script, lie, pick)| {
         let lie = &LIES[lie];
+        if lie.name == NEVER_RECOVERS {
+            script.steps.push(Step::Drain { more: 0, gap: 100 });
+            let waits = [Step::Pause(75_000), Step::Burst { count: 1, gap: 0, failing: 0 }];
+            (0..3).for_each(|_| script.steps.extend(waits));
+        }
         let mut history = script.play();
         if !(lie.report)(&mut history, pick) {
             return Ok(());
@@ -224,16 +236,16 @@ fn without(members: fn(&explain::Member) -> bool) -> Family {
 fn how_minutes_are_cut_matters() {
     assert!(matters(|script| script.policy.cut = Cut::Clock, without(|member| member.cut != Cut::Clock)));
     assert!(matters(|script| script.policy.cut = Cut::First, without(|member| member.cut != Cut::First)));
-    assert!(matters(|script| script.policy.cut = Cut::Log, without(|member| member.cut != Cut::Log)));
-    for up in [false, true] {
-        let cut = Cut::Weighted { up };
-        let others: fn(&explain::Member) -> bool = if up {
-            |member| member.cut != Cut::Weighted { up: true }
-        } else {
-            |member| member.cut != Cut::Weighted { up: false }
-        };
-        assert!(matters(|script| script.policy.cut = cut, without(others)), "{cut:?}");
-    }
+    const OLDEST: Cut = Cut::Log { newest: false };
+    assert!(matters(|script| script.policy.cut = OLDEST, without(|member| member.cut != OLDEST)));
+    const NEWEST: Cut = Cut::Log { newest: true };
+    assert!(matters(|script| script.policy.cut = NEWEST, without(|member| member.cut != NEWEST)));
+    const DOWN: Cut = Cut::Weighted { up: false, next: false };
+    assert!(matters(|script| script.policy.cut = DOWN, without(|member| member.cut != DOWN)));
+    const UP: Cut = Cut::Weighted { up: true, next: false };
+    assert!(matters(|script| script.policy.cut = UP, without(|member| member.cut != UP)));
+    const NEXT: Cut = Cut::Weighted { up: true, next: true };
+    assert!(matters(|script| script.policy.cut = NEXT, without(|member| member.cut != NEXT)));
 }
 
 #[test]
@@ -249,10 +261,12 @@ fn which_limit_is_reported_matters() {
 fn what_failures_and_refusals_cost_matters() {
     const COUNT: Failures = Failures::Count;
     assert!(matters(|script| script.policy.failures = COUNT, without(|member| member.failures != COUNT)));
-    const FREE: Failures = Failures::Free;
+    const FREE: Failures = Failures::Free(Failed::Any);
     assert!(matters(|script| script.policy.failures = FREE, without(|member| member.failures != FREE)));
-    const REFUNDED: Failures = Failures::Refunded;
-    assert!(matters(|script| script.policy.failures = REFUNDED, without(|member| member.failures != REFUNDED)));
+    const GIVEN_BACK: Failures = Failures::GivenBack(Failed::Any);
+    assert!(matters(|script| script.policy.failures = GIVEN_BACK, without(|member| member.failures != GIVEN_BACK)));
+    const MISSING: Failures = Failures::GivenBack(Failed::Missing);
+    assert!(matters(|script| script.policy.failures = MISSING, without(|member| member.failures != MISSING)));
     assert!(matters(|script| script.policy.counts_refusals = true, without(|member| !member.counts_refusals)));
     assert!(matters(|script| script.policy.counts_refusals = false, without(|member| member.counts_refusals)));
 }

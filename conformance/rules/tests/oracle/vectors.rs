@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::client::{NOON, Script, Step};
 use crate::history::{History, Retry, Seen};
 use crate::lies::LIES;
-use crate::limiter::{Cut, Failures, Policy, Rounding, SECOND, Shows, Written};
+use crate::limiter::{Cut, Failed, Failures, Policy, Rounding, SECOND, Shows, Written};
 
 /// A timeline, as its file contains it.
 #[derive(Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -72,11 +72,11 @@ const LAWFUL: [(&str, &str, Policy); 9] = [
         "A window begins with the first request after the last",
         Policy { cut: Cut::First, ..PLAIN },
     ),
-    ("log-of-the-last-minute", "Each request counts for a minute", Policy { cut: Cut::Log, ..PLAIN }),
+    ("log-of-the-last-minute", "Each request counts for a minute", Policy { cut: Cut::Log { newest: false }, ..PLAIN }),
     (
         "counter-that-slides",
         "The last window counts by the part of it that lies in the last minute",
-        Policy { cut: Cut::Weighted { up: true }, ..PLAIN },
+        Policy { cut: Cut::Weighted { up: true, next: false }, ..PLAIN },
     ),
     ("figures-of-the-day", "The fields report the limit of the day", Policy { shows: Shows::Day, ..PLAIN }),
     (
@@ -84,7 +84,11 @@ const LAWFUL: [(&str, &str, Policy); 9] = [
         "Remaining is what was left before the request",
         Policy { written: Written::BeforeCounting, ..PLAIN },
     ),
-    ("failures-are-free", "A request that fails uses nothing", Policy { failures: Failures::Free, ..PLAIN }),
+    (
+        "failures-are-free",
+        "A request that fails uses nothing",
+        Policy { failures: Failures::Free(Failed::Any), ..PLAIN },
+    ),
     ("refusals-count", "A refused request counts as well", Policy { counts_refusals: true, ..PLAIN }),
     ("longer-wait", "Retry-After asks for three seconds more than needed", Policy { extra: 3, ..PLAIN }),
 ];
@@ -103,8 +107,18 @@ fn timeline(policy: Policy) -> History {
         Step::Burst { count: 2, gap: 500, failing: 0 },
     ];
     let begins = NOON + 7 * SECOND;
-    Script { policy, plan_is_stated: true, begins, steps, others: None, fastest: 40, slowest: 40, noise: vec![128] }
-        .play()
+    Script {
+        policy,
+        plan_is_stated: true,
+        begins,
+        steps,
+        others: None,
+        fastest: 40,
+        slowest: 40,
+        malformed: 0,
+        noise: vec![128],
+    }
+    .play()
 }
 
 impl Vector {

@@ -1,8 +1,8 @@
 //! A generated request, without a name, a category and a key.
 
-use crate::http::key_forms::with_another_character;
 use crate::probes::replaced;
 use crate::probes::session::Session;
+use animal_store_rules::near_misses::with_another_character;
 use animal_store_rules::secrets::LEAST_DISTINCT;
 use animal_store_rules::trace::exchange::Request;
 

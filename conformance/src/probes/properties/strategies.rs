@@ -1,4 +1,4 @@
-//! The generated requests: valid bodies, bodies with one defect, lists, ids and keys.
+//! The generated requests: valid bodies, defective numbers and cut bodies, lists, ids and keys. What can be listed is a near miss.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,8 +10,8 @@ use crate::probes::steps::query_of;
 /// Any request of the property probe.
 pub(super) fn case() -> BoxedStrategy<Case> {
     prop_oneof![
-        3 => valid_body().prop_map(Case::Create),
-        6 => near_miss().prop_map(Case::Create),
+        5 => valid_body().prop_map(Case::Create),
+        4 => defective_body().prop_map(Case::Create),
         2 => query().prop_map(Case::List),
         2 => pet_id().prop_map(Case::Get),
         2 => (0_usize..6, mutation()).prop_map(|(operation, mutation)| Case::Keyless(operation, mutation)),
@@ -72,105 +72,34 @@ fn category() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A body with one defect.
-fn near_miss() -> impl Strategy<Value = Vec<u8>> {
+/// A body with one defect: cut, or with a number that is no int64. Defects that can be listed are near misses.
+fn defective_body() -> impl Strategy<Value = Vec<u8>> {
     let plain = || vec![("name".to_owned(), quoted(NAME)), ("categoryId".to_owned(), CATEGORY.to_owned())];
-    let member = |name: &'static str, value: BoxedStrategy<String>| {
-        value.prop_map(move |value| {
-            let mut members = plain();
-            members.retain(|(known, _)| known != name);
-            members.push((name.to_owned(), value));
-            write(&members)
-        })
-    };
-    let missing = select(vec!["name", "categoryId"]).prop_map(move |name| {
-        let mut members = plain();
-        members.retain(|(known, _)| known != name);
-        write(&members)
-    });
-    let extra = prop_oneof![
-        Just(("colour".to_owned(), "\"grey\"".to_owned())),
-        any::<i64>().prop_map(|id| ("id".to_owned(), id.to_string())),
-        Just(("Name".to_owned(), "1".to_owned())),
-        Just(("name".to_owned(), quoted(NAME))),
-        Just(("status".to_owned(), "null".to_owned())),
-    ]
-    .prop_map(move |extra| {
-        let mut members = plain();
-        members.push(extra);
-        write(&members)
-    });
-    let whole = move || write(&plain());
     let cut = (1_usize..20).prop_map(move |bytes| {
-        let mut body = whole();
+        let mut body = write(&plain());
         body.truncate(body.len() - bytes);
         body
     });
-    let other = select(vec!["null", "true", "0", "\"name\"", "[]", "[{}]", "{}", " "])
-        .prop_map(|text| text.as_bytes().to_vec());
-    let broken_bytes = Just(b"{\"name\":\"\xc3\x28\",\"categoryId\":1}".to_vec());
-    prop_oneof![
-        2 => missing,
-        3 => member("name", wrong_type("name")),
-        3 => member("categoryId", prop_oneof![wrong_type("categoryId"), wrong_number()].boxed()),
-        4 => member("status", prop_oneof![wrong_type("status"), wrong_status()].boxed()),
-        2 => extra,
-        1 => cut,
-        1 => other,
-        1 => broken_bytes,
-    ]
-}
-
-/// A JSON value of another type than that of the member.
-fn wrong_type(member: &'static str) -> BoxedStrategy<String> {
-    let values = vec!["true", "false", "[]", "{}", "[1]", "{\"a\":1}"];
-    let more = match member {
-        "name" => vec!["0", "1.5", "null", "12345", "[\"Rex\"]"],
-        "categoryId" => vec!["\"1\"", "\"\"", "null", "\"one\"", "[7]"],
-        _ => vec!["0", "1", "[\"sold\"]"],
-    };
-    select([values, more].concat()).prop_map(str::to_owned).boxed()
+    let number = wrong_number()
+        .prop_map(|number| write(&vec![("name".to_owned(), quoted(NAME)), ("categoryId".to_owned(), number)]));
+    prop_oneof![1 => cut, 3 => number]
 }
 
 /// Numbers that are not int64.
 fn wrong_number() -> impl Strategy<Value = String> {
-    let edges =
-        select(vec!["9223372036854775808", "-9223372036854775809", "1e19", "1e400", "0.5", "-0.1", "1.0000000001"]);
     prop_oneof![
-        edges.prop_map(str::to_owned),
         (any::<i32>(), 1_u32..1_000).prop_map(|(whole, part)| format!("{whole}.{part:03}1")),
         any::<u64>().prop_filter("beyond int64", |n| i64::try_from(*n).is_err()).prop_map(|n| n.to_string()),
     ]
-}
-
-/// Strings that are not a status.
-fn wrong_status() -> impl Strategy<Value = String> {
-    let words = select(vec![
-        "",
-        "Available",
-        "SOLD",
-        "sold ",
-        " sold",
-        "avail",
-        "availabl",
-        "unavailable",
-        "0",
-        "null",
-        "reserved",
-    ]);
-    words.prop_map(quoted)
 }
 
 /// Query strings of lists: valid, boundary and invalid ones.
 fn query() -> impl Strategy<Value = String> {
     let limit = prop_oneof![
         4 => (1_u32..=100).prop_map(|limit| limit.to_string()),
-        2 => select(vec!["0", "-1", "101", "99", "100", "1", "2147483648", "9223372036854775808", "1.5", "ten", "", "1e1", "%31"]).prop_map(str::to_owned),
+        1 => any::<i64>().prop_map(|limit| limit.to_string()),
     ];
-    let status = prop_oneof![
-        4 => select(vec!["available", "pending", "sold"]),
-        1 => select(vec!["Available", "lost", "", "sold,pending", "avail"]),
-    ];
+    let status = select(vec!["available", "pending", "sold"]);
     (proptest::option::of(limit), proptest::option::of(status)).prop_map(|(limit, status)| query_of(limit, status))
 }
 
@@ -179,7 +108,7 @@ fn pet_id() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => (i64::MAX / 2..=i64::MAX).prop_map(|id| id.to_string()),
         1 => (i64::MIN..i64::MIN / 2).prop_map(|id| id.to_string()),
-        2 => select(vec!["abc", "1.5", "9223372036854775808", "-9223372036854775809", "1e3", "0x1", "null", "NaN", "true", "1,2", "~"]).prop_map(str::to_owned),
+        1 => "[a-z]{1,12}",
     ]
 }
 

@@ -1,6 +1,10 @@
 //! The exhaustion of a key: requests that use up its window, and those over its limit.
 
-use super::{KEPT, fetch_animal, fetch_of, fetches_work, fillers, is_over_admitted, keys, limits, list_of, over};
+use std::time::Duration;
+
+use super::{
+    KEPT, fetch_animal, fetch_of, fetches_work, fillers, is_over_admitted, keys, limits, list_of, over, time_left,
+};
 use crate::http::pacing::window_of;
 use crate::probes::CONCURRENCY;
 use crate::probes::plan::Turn;
@@ -15,6 +19,14 @@ const ATTEMPTS_OVER: usize = 3;
 /// The maximum number of refusals, within windows that promised more requests, after which the run waits and goes on: further ones
 /// show nothing new.
 const EARLY_REFUSALS: usize = 2;
+
+/// The bits of the seed that vary the second turn: whether the last request that a window admits fails, and whether the run pauses between
+/// two refusals.
+const FAILS_LAST: u64 = 1;
+const PAUSES: u64 = 2;
+
+/// The pause between two refusals of one window.
+const BETWEEN_REFUSALS: Duration = Duration::from_secs(6);
 
 /// The exhaustion of the key that requests are sent with.
 ///
@@ -34,6 +46,8 @@ pub(super) struct Exhaustion<'s, 'r> {
     /// The size of the last burst; 1 after a request that was sent alone.
     last_burst: usize,
     early_refusals: usize,
+    /// Whether the last request of the window was one that fails.
+    has_failed_last: bool,
     /// The number of sent requests from which it is examined again whether the window has admitted more than its limit.
     examined_again_at: usize,
 }
@@ -53,6 +67,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             sent_alone: 0,
             last_burst: 1,
             early_refusals: 0,
+            has_failed_last: false,
             examined_again_at: 0,
         }
     }
@@ -172,6 +187,11 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
                 self.over_sent += 1;
                 self.over.get(place % self.over.len()).filter(|_| place < self.over.len() * ATTEMPTS_OVER).cloned()
             }
+            // A failure that takes the last place of the window must give nothing back but itself.
+            Turn::Second if remaining == 1 && !self.has_failed_last && self.session.seed() & FAILS_LAST != 0 => {
+                self.has_failed_last = true;
+                Some(fetch_animal(self.session.random.i64(1 << 61..1 << 62), key))
+            }
             Turn::Second => Some(self.next_read(key)),
         }
     }
@@ -202,6 +222,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
                 if self.session.refusals_left(&self.key()) == 0 {
                     break;
                 }
+                self.pause_between_refusals(is_refused).await?;
                 is_refused |= self.session.send(other).await?.status() == Some(429);
             }
         } else if let Some(last) = others.last().or(self.over.last()).cloned() {
@@ -216,6 +237,15 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             }
         }
         Ok(is_refused)
+    }
+
+    /// Waits some seconds between two refusals of one window, with half of the seeds: a limiter may admit a request now and then.
+    async fn pause_between_refusals(&mut self, is_refused: bool) -> Result<(), Stop> {
+        let is_running = time_left(self.session).is_some_and(|left| left > 2 * BETWEEN_REFUSALS);
+        if is_refused && is_running && self.session.seed() & PAUSES != 0 {
+            self.session.wait(BETWEEN_REFUSALS, "a later response in the exhausted window").await?;
+        }
+        Ok(())
     }
 
     /// Returns true if a refusal came in the middle of a window that promised many more requests: then that window is not exhausted. Only

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::plan::{Probe, Turn};
-use super::session::{Session, Stop, bearing, created_id};
+use super::session::{Session, Stop, bearing};
 use super::steps::{fetch, list};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::{KeyLimits, Limiter};
@@ -85,7 +85,15 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Sto
     let ended = Exhaustion::new(session, turn, met).run(most).await?;
     match (turn, ended) {
         (Turn::First, false) => {
-            let reason = format!("the limit of {} was not reached before its windows ended", window.limit);
+            let was_refused = session.exchanges_of(&key).any(|exchange| exchange.status() == Some(429));
+            let reason = if was_refused {
+                format!(
+                    "no request after the last of a limit of {} was refused by itself: 429 came earlier",
+                    window.limit
+                )
+            } else {
+                format!("the limit of {} was not reached before its windows ended", window.limit)
+            };
             session.leave_out("quota.", reason);
             Ok(())
         }
@@ -99,7 +107,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Sto
 fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Vec<Request> {
     let settled = session.now() - Tolerance::READ_LAG.duration();
     let exchanges = &session.trace().exchanges;
-    let is_new = exchanges.iter().any(|exchange| exchange.received_at > settled && created_id(exchange).is_some());
+    let is_new = exchanges.iter().any(|exchange| exchange.received_at > settled && exchange.created_id().is_some());
     let fetched = (!is_new && fetches_work(session)).then(|| session.known_ids());
     let request = |at: usize| match &fetched {
         Some(ids) if at % 2 == 1 => fetch_of(ids, at / 2, key),

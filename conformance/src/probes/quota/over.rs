@@ -7,6 +7,7 @@ use crate::http::pacing::window_of;
 use crate::probes::plan::{KEYLESS_OVER, Turn};
 use crate::probes::session::{Session, Stop};
 use crate::probes::steps::{self, fetch, filled};
+use animal_store_rules::request::harmless;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 
@@ -46,9 +47,7 @@ fn has_status(exchange: &Exchange, method: &str, status: u16) -> bool {
 
 /// Returns true if a request of this kind was not counted: the responses before and after it, in one window, differ by one request only.
 fn is_free(session: &Session<'_>, key: &ApiKey, is_of_kind: fn(&Exchange) -> bool) -> bool {
-    let credential = bearing(Request::new("GET", "/pets"), key).authorization;
-    let own: Vec<_> =
-        session.trace().exchanges.iter().filter(|exchange| exchange.request.authorization == credential).collect();
+    let own: Vec<_> = session.exchanges_of(key).collect();
     own.windows(3).any(|neighbours| {
         let &[before, exchange, after] = neighbours else { return false };
         let in_order = before.received_at <= exchange.sent_at && exchange.received_at <= after.sent_at;
@@ -74,8 +73,15 @@ fn list(turn: Turn) -> Request {
 /// The request over the limit to send now. A creation that was sent and admitted before is replaced by another one, because no
 /// response would show which of the two had stored an animal.
 pub(super) fn next(session: &mut Session<'_>, request: &Request, key: &ApiKey) -> Request {
-    let was_sent = session.trace().exchanges.iter().rev().any(|exchange| exchange.request == *request);
-    if request.method == "POST" && was_sent { bearing(creation(session), key) } else { request.clone() }
+    let is_same = |exchange: &Exchange| harmless::plain(&exchange.request) == harmless::plain(request);
+    let was_sent = session.trace().exchanges.iter().rev().any(is_same);
+    let next = if request.method == "POST" && was_sent { bearing(creation(session), key) } else { request.clone() };
+    if keeps_its_connection(session) { next.kept() } else { next }
+}
+
+/// Returns true if the seed chooses one kept connection for the request over the limit and the one that shows the recovery.
+pub(super) fn keeps_its_connection(session: &Session<'_>) -> bool {
+    session.seed() & 4 != 0
 }
 
 /// A creation that is valid.
@@ -92,7 +98,8 @@ pub(super) async fn without_a_key(session: &mut Session<'_>, turn: Turn) -> Resu
         Request::new("GET", "/pets/1").authorization(unknown.clone()),
         Request::new("GET", "/store/orders").authorization(unknown),
     ];
-    for request in requests {
+    for mut request in requests {
+        request.authorization = request.authorization.filter(|_| session.sends_unknown_keys());
         session.send(request).await?;
     }
     Ok(())

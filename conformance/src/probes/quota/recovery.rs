@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::watch::AFTER_RESET;
-use super::{fetch_animal, fetch_of, keys, limits};
+use super::{fetch_animal, fetch_of, keys, limits, over};
 use crate::http::pacing::{self, Advice};
 use crate::probes::session::{Session, Stop, bearing};
 use crate::probes::steps::{filled, list};
@@ -13,16 +13,19 @@ use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
 
-/// Waits for `Retry-After`, and until some seconds after the reset, then sends the request again; once more if it is still refused.
-/// After a success a POST and a GET of one animal must succeed too.
+/// Waits for `Retry-After`, then sends the request again: after a single refusal without any further wait, because a client that obeys is
+/// not refused again. If it is refused, waits until some seconds after the reset as well, and sends it once more. After a success a POST and a GET of one animal must succeed too.
 pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
     let all = bearing(list("limit=100"), key);
+    let all = if over::keeps_its_connection(session) { all.kept() } else { all };
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         if session.refusals(key) == 0 {
             break;
         }
+        let obeys = session.refusals(key) == 1;
         let advice = match pacing::after_refusal(refused, attempt, 0.0) {
+            Advice::Wait(reported) if obeys => Advice::Wait(reported),
             // The rules take this wait for heeding the announcement.
             Advice::Wait(reported) => Advice::Wait((reported + AFTER_RESET).max(window_end(session, attempt))),
             other => other,

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::{fetch_of, fetches_work, has_budget, limits, list_of, needed, time_left};
-use crate::probes::further_bodies;
+use super::{fetch_of, fetches_work, fillers, has_budget, limits, list_of, needed, time_left};
+use crate::probes::near_misses;
 use crate::probes::session::{Session, Stop};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Exchange;
@@ -21,6 +21,13 @@ const AT_INTERVALS: u64 = 4;
 /// The number of requests that have to be left for the end of the window.
 const LEFT: u64 = 2;
 
+/// The number of requests that begin a window at once, and the bits of the seed that choose them: one seed in four has 8 there.
+const AT_THE_BEGIN: usize = 2;
+const BEGINS_AT_ONCE: u64 = 24;
+
+/// One of so many seeds exhausts the first window of a key.
+const EXHAUSTS_THE_FIRST: u64 = 4;
+
 /// The interval between requests to a log that may drain: several of them lie in its last minute.
 const LINK: Duration = Duration::from_secs(12);
 
@@ -33,22 +40,42 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// The interval between two requests where the end of the window is unknown.
 const MOMENT: Duration = Duration::from_secs(2);
 
+/// Returns true if the seed chooses to exhaust the first window of the key.
+fn exhausts_the_first(session: &Session<'_>) -> bool {
+    session.seed() % EXHAUSTS_THE_FIRST == 1
+}
+
+/// Returns true if the run has exhausted its first window, so that the next one is free for what the first one had no room for.
+pub(in crate::probes) fn has_another_window(session: &Session<'_>) -> bool {
+    exhausts_the_first(session) && session.other_key().is_none() && session.time_left() > REST_OF_A_RUN
+}
+
 /// Waits for the end of a window that has been used little, with a request in its middle. Only its Reset can restore anything then.
-/// The run uses the next window, and in this one there is room for a few bodies.
-pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, has_few_bodies: bool) -> Result<(), Stop> {
+/// The run uses the next window, and in this one there is room for some near misses.
+pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_aside: bool) -> Result<(), Stop> {
     let Some(left) = time_left(session) else { return Ok(()) };
     if left + AFTER_RESET + REST_OF_A_RUN >= session.time_left() || !may_exhaust(session) {
         return Ok(());
     }
+    if exhausts_the_first(session) && left > ENOUGH_FOR_TWO {
+        return Ok(());
+    }
     let key = session.asking_key();
     let half = left / 2;
-    // The bodies come first, so that a log of the last minute has forgotten them as well when the window ends.
-    if has_few_bodies && further_bodies::has_room_for_few(session) {
-        further_bodies::few(session).await?;
+    // The near misses come first, so that a log of the last minute has forgotten them as well when the window ends.
+    if sends_aside && near_misses::has_room_aside(session) {
+        near_misses::aside(session).await?;
     }
     session.wait(half, "a later response in the same window").await?;
     session.send(list_of(1, &key)).await?;
-    session.wait(half + AFTER_RESET, "the next window").await
+    session.wait(half + AFTER_RESET, "the next window").await?;
+    if session.seed() & BEGINS_AT_ONCE != 8 {
+        return Ok(());
+    }
+    // The first requests of a window come at once, and each must be counted. On a Free key they leave fewer for the end of the window, so
+    // not every seed sends them.
+    let requests = fillers(session, 0, AT_THE_BEGIN, &key);
+    session.ask_together(requests).await.map(drop)
 }
 
 /// The time that must be left of a window for the tour of a run that exhausts two keys in it.

@@ -2,7 +2,7 @@
 
 use super::Session;
 use animal_store_rules::request::{MODEST_NAME, is_plain_name};
-use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::json::Json;
 
 /// The source of names for animals: no name is used twice, not even by another run.
@@ -47,10 +47,19 @@ impl Session<'_> {
         self.names.next()
     }
 
+    /// The request with a new name for each animal of this run in its body.
+    #[must_use]
+    pub fn renewed(&mut self, mut request: Request) -> Request {
+        if let Some(body) = &mut request.body {
+            self.names.renew(&mut body.bytes);
+        }
+        request
+    }
+
     /// The ids in the responses to creations.
     #[must_use]
     pub fn known_ids(&self) -> Vec<i64> {
-        self.log.trace.exchanges.iter().filter_map(created_id).collect()
+        self.log.trace.exchanges.iter().filter_map(Exchange::created_id).collect()
     }
 
     /// Creates animals in the category of these animals, unless the user has named a category or an animal has the present one.
@@ -65,7 +74,7 @@ impl Session<'_> {
     /// The body of the first creation with a plain name, in the category of the run.
     #[must_use]
     pub fn first_plain_creation(&self) -> Option<Vec<u8>> {
-        let created = self.log.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some());
+        let created = self.log.trace.exchanges.iter().filter(|exchange| exchange.created_id().is_some());
         created.filter_map(|exchange| exchange.request.body.as_ref()).find_map(|body| {
             let sent = Json::parse(&body.bytes).ok().filter(|_| body.content_type == "application/json")?;
             let Json::Object(members) = &sent else { return None };
@@ -84,7 +93,7 @@ impl Session<'_> {
             let pet = Json::parse(&response.body).ok()?;
             (pet.get("status")?.as_str()? == status).then_some(())
         };
-        self.log.trace.exchanges.iter().find(|exchange| has_status(exchange).is_some()).and_then(created_id)
+        self.log.trace.exchanges.iter().find(|exchange| has_status(exchange).is_some()).and_then(Exchange::created_id)
     }
 
     /// The id of the first animal that was created without a status.
@@ -94,7 +103,7 @@ impl Session<'_> {
             let body = exchange.request.body.as_ref().and_then(|body| Json::parse(&body.bytes).ok());
             body.is_some_and(|body| body.get("status").is_none())
         };
-        self.log.trace.exchanges.iter().filter(has_none).find_map(created_id)
+        self.log.trace.exchanges.iter().filter(has_none).find_map(Exchange::created_id)
     }
 }
 
@@ -109,13 +118,6 @@ fn in_letters(mut number: u64, digits: usize) -> String {
         number /= 26;
     }
     letters.iter().rev().copied().map(char::from).collect()
-}
-
-/// The id in the response to a creation.
-#[must_use]
-pub fn created_id(exchange: &Exchange) -> Option<i64> {
-    let response = exchange.response().filter(|response| response.status == 201)?;
-    Json::parse(&response.body).ok()?.get("id")?.as_int64()
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{ATTEMPTS, Session, Stop, bearing, credential};
+use super::{ATTEMPTS, Session, Stop, bearing};
 use crate::http::pacing::{self, Advice, window_of};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
+use animal_store_rules::request::bearer_key;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
@@ -36,6 +37,8 @@ pub(super) struct Asking {
     early_refusals: usize,
     /// The bans that were waited for.
     bans: usize,
+    /// The number of times that a likely end of the access turned out to be none.
+    pub(super) mistaken_ends: usize,
     /// The number of times that callers without a key have exhausted an allowance of theirs.
     pub(super) exhausted_allowances: usize,
 }
@@ -96,7 +99,9 @@ impl Session<'_> {
             };
             self.follow(advice, "Retry-After").await?;
         }
-        Err(Stop::StaysLimited)
+        let last = self.last_answer_to(&key).and_then(|last| Some((window_of(last)?, pacing::answered_at(last))));
+        let left = last.map_or(0, |(window, now)| window.reset.saturating_sub(now.as_second()));
+        Err(Stop::StaysLimited(Duration::from_secs(u64::try_from(left).unwrap_or_default())))
     }
 
     /// Sends requests with the key in turn concurrently; if the window has no room for them, waits for the next one first. Refused
@@ -178,11 +183,12 @@ impl Session<'_> {
         self.follow(advice, "the window of the key to reset").await
     }
 
-    /// The exchanges with a key, in order.
-    pub(super) fn exchanges_of(&self, key: &ApiKey) -> impl DoubleEndedIterator<Item = &Exchange> {
-        let credential = credential(key);
+    /// The exchanges with a key as a bearer token, however it is spelt, in order.
+    pub(in crate::probes) fn exchanges_of(&self, key: &ApiKey) -> impl DoubleEndedIterator<Item = &Exchange> {
+        let context = &self.trace().context;
+        let place = context.keys.place_of(key.reveal());
         let exchanges = self.trace().exchanges.iter();
-        exchanges.filter(move |exchange| exchange.request.authorization.as_ref() == Some(&credential))
+        exchanges.filter(move |exchange| place.is_some() && bearer_key(&exchange.request, context) == place)
     }
 
     /// The last exchange with a key.

@@ -16,6 +16,9 @@ pub(super) const MAX_MEMORY_MIB: usize = MAX_MEMORY / 1024 / 1024;
 /// The approximate memory of a parsed JSON value, in bytes.
 const JSON_VALUE_BYTES: usize = 64;
 
+/// The approximate memory of a header field beside its texts, in bytes.
+const HEADER_FIELD_BYTES: usize = 64;
+
 /// The maximum number of requests that time out. Each costs the whole timeout, and more would show nothing new.
 pub(super) const MAX_TIMEOUTS: usize = 10;
 
@@ -69,12 +72,33 @@ impl Ledger {
     pub(super) fn charge(&mut self, outcome: &Outcome) {
         self.sent += 1;
         match outcome {
-            // The raw body and the parsed one.
+            // The raw body and the parsed one, and the header fields, which the report copies.
             Outcome::Response(response) => {
                 let values = count_values(&response.body).min(MAX_VALUES);
-                self.memory += 2 * response.body.len() + JSON_VALUE_BYTES * values;
+                let fields = response.headers.iter();
+                let head: usize = fields.map(|(name, value)| HEADER_FIELD_BYTES + name.len() + value.len()).sum();
+                self.memory += 2 * (response.body.len() + head) + JSON_VALUE_BYTES * values;
             }
             Outcome::Failed(failure) => self.timeouts += usize::from(failure.kind == FailureKind::Timeout),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use animal_store_rules::trace::exchange::Response;
+
+    use super::*;
+
+    #[test]
+    fn heads_of_responses_use_up_the_memory_as_bodies_do() {
+        let mut ledger = Ledger::new(Budget { requests: 1_000, time: Duration::MAX });
+        let long = vec![("x-long".to_owned(), "a".repeat(400 * 1024))];
+        let many = vec![("a".to_owned(), String::new()); 8 * 1024];
+        for headers in [long, many].into_iter().cycle().take(400) {
+            let response = Response { status: 200, headers, body: Vec::new(), cut: false };
+            ledger.charge(&Outcome::Response(response));
+        }
+        assert!(matches!(ledger.allow(1, Duration::ZERO), Err(Stop::Bodies)));
     }
 }

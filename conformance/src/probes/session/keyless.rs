@@ -4,6 +4,7 @@ use super::{Session, Stop};
 use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Anonymous;
+use animal_store_rules::request::{Credential, Defect, credential};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 
 /// The number of times that callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
@@ -12,12 +13,16 @@ const ALLOWANCES: usize = 5;
 impl Session<'_> {
     /// Sends a request without a valid key. If callers without a key have an allowance and it is exhausted, waits as announced and
     /// retries; after some such waits, nothing more is sent without a key. Returns the exchange, or none if the allowance remained
-    /// exhausted.
+    /// exhausted. A run that sends no unknown keys sends only requests without any credential.
     pub async fn ask_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
+        let is_unknown = credential(&request, &self.trace().context) != Credential::Invalid(Defect::Absent);
+        if is_unknown && !self.sends_unknown_keys {
+            return Ok(None);
+        }
         while self.asking.exhausted_allowances < ALLOWANCES {
             let jitter = self.random.f64();
             let exchange = self.send(request.clone()).await?.clone();
-            if exchange.status() != Some(429) || !self.is_over_allowance(&exchange) {
+            if exchange.status() != Some(429) || !is_over_allowance(&History::without_bodies(self.trace()), &exchange) {
                 return Ok(Some(exchange));
             }
             self.asking.exhausted_allowances += 1;
@@ -35,11 +40,10 @@ impl Session<'_> {
         }
         Ok(None)
     }
+}
 
-    /// Returns true if this last request was refused because the allowance of callers without a key is exhausted.
-    fn is_over_allowance(&self, refused: &Exchange) -> bool {
-        let history = History::without_bodies(self.trace());
-        let refused = history.entries.get(refused.number.saturating_sub(1));
-        refused.is_some_and(|refused| Anonymous::new(&history).explains(refused))
-    }
+/// Returns true if an exchange of a history was refused because the allowance of callers without a key is exhausted.
+pub(super) fn is_over_allowance(history: &History<'_>, refused: &Exchange) -> bool {
+    let refused = history.entries.get(refused.number.saturating_sub(1));
+    refused.is_some_and(|refused| Anonymous::new(history).explains(refused))
 }

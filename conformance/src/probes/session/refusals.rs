@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use super::asking::MAY_BE_A_DAY;
-use super::{Session, Stop, credential};
+use super::{Session, Stop};
 use crate::http::pacing::{self, window_of};
 use animal_store_rules::catalogue::plan::PLANS;
+use animal_store_rules::request::bearer_key;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
@@ -34,8 +35,8 @@ impl Session<'_> {
     pub(super) async fn heed_refusals(&mut self, requests: &[Request]) -> Result<(), Stop> {
         for place in 0..self.log.trace.context.keys.len() {
             let key = self.log.trace.context.keys[place].clone();
-            let credential = credential(&key);
-            if requests.iter().any(|request| request.authorization.as_ref() == Some(&credential)) {
+            let context = &self.trace().context;
+            if requests.iter().any(|request| bearer_key(request, context) == Some(place)) {
                 let wait = self.wait_after_refusals(&key);
                 if !wait.is_zero() {
                     self.wait(wait, "the key was refused twice in a row").await?;

@@ -139,10 +139,8 @@ impl Session<'_> {
     /// Sends the request at this place again, on a connection of its own. A creation gets a new name, because the service may have carried
     /// out the first one, and names may have to be unique.
     async fn repeat(&mut self, place: usize) -> Result<usize, Stop> {
-        let mut request = Request { connection: Connection::Own, ..self.exchange(place).request.clone() };
-        if let Some(body) = &mut request.body {
-            self.names.renew(&mut body.bytes);
-        }
+        let request = Request { connection: Connection::Own, ..self.exchange(place).request.clone() };
+        let request = self.renewed(request);
         self.transmit(vec![request]).await
     }
 

@@ -8,8 +8,6 @@ use std::collections::HashMap;
 use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
 use fastrand::Rng;
 
-use super::created_id;
-
 /// The number of requests on a kept connection to one address before the next address has its turn. State that one request leaves
 /// on a connection shows in the next ones.
 const ON_ONE_CONNECTION: usize = 6;
@@ -59,7 +57,7 @@ impl Spread {
     /// Records the address at which an exchange created an animal.
     pub(super) fn note(&mut self, exchange: &Exchange) {
         self.last_created_at = None;
-        if let (Some(id), Some(at)) = (created_id(exchange), exchange.request.replica) {
+        if let (Some(id), Some(at)) = (exchange.created_id(), exchange.request.replica) {
             self.created_at.insert(id.to_string(), at);
             self.last_created_at = Some(at);
         }

@@ -28,11 +28,16 @@ pub(super) struct Wire<'r> {
     /// The turns of the addresses, if the service has several.
     pub(super) spread: Option<Spread>,
     started: Instant,
+    /// The least time between two requests.
+    interval: Duration,
+    /// The time of the run at which the next request may be sent.
+    next: Duration,
 }
 
 impl<'r> Wire<'r> {
-    pub(super) fn new(client: &'r Client, clock: Clock, spread: Option<Spread>) -> Wire<'r> {
-        Wire { client, started: clock.instant(), clock, interrupt: Interrupt::default(), spread }
+    pub(super) fn new(client: &'r Client, clock: Clock, spread: Option<Spread>, interval: Duration) -> Wire<'r> {
+        let (started, interrupt) = (clock.instant(), Interrupt::default());
+        Wire { client, started, clock, interrupt, spread, interval, next: Duration::ZERO }
     }
 
     /// The time since the session began.
@@ -40,25 +45,45 @@ impl<'r> Wire<'r> {
         self.clock.instant().duration_since(self.started)
     }
 
-    /// Sends requests concurrently, each to the address whose turn it is, and returns their outcomes in the same order.
+    /// Sends requests concurrently, each to the address whose turn it is, and returns their outcomes in the same order. `ids` are the
+    /// identifiers of the requests, which their `X-Request-Id` fields have.
     ///
     /// # Errors
     ///
     /// [`Stop::Interrupted`]; the requests in flight are not recorded then.
-    pub(super) async fn send(&mut self, mut requests: Vec<Request>) -> Result<Vec<Completed>, Stop> {
+    pub(super) async fn send(
+        &mut self,
+        mut requests: Vec<Request>,
+        ids: Vec<Option<String>>,
+    ) -> Result<Vec<Completed>, Stop> {
         if let Some(spread) = &mut self.spread {
             requests = requests.into_iter().map(|request| spread.place(request)).collect();
         }
+        let mut due = Vec::with_capacity(requests.len());
+        if !self.interval.is_zero() {
+            let now = self.elapsed();
+            for _ in &requests {
+                let at = self.next.max(now);
+                due.push(at.saturating_sub(now));
+                self.next = at + self.interval;
+            }
+        }
+        let due = due.into_iter().chain(std::iter::repeat(Duration::ZERO));
+        let sent =
+            requests.into_iter().zip(ids).zip(due).map(|((request, id), delay)| self.send_one(request, id, delay));
         tokio::select! {
             biased;
             () = self.interrupt.raised() => Err(Stop::Interrupted),
-            sent = join_all(requests.into_iter().map(|request| self.send_one(request))) => Ok(sent),
+            sent = join_all(sent) => Ok(sent),
         }
     }
 
-    async fn send_one(&self, request: Request) -> Completed {
+    async fn send_one(&self, request: Request, id: Option<String>, delay: Duration) -> Completed {
+        if !delay.is_zero() {
+            self.clock.sleep(delay).await;
+        }
         let sent_at = self.clock.now();
-        let outcome = self.client.send(&request).await;
+        let outcome = self.client.send_as(&request, id.as_deref()).await;
         Completed { request, outcome, sent_at, received_at: self.clock.now() }
     }
 

@@ -103,12 +103,18 @@ fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, ev
         row("expected", &evidence.expected);
     }
     row("found   ", &evidence.finding());
+    if let Some(reader) = &evidence.reader {
+        row("reader  ", reader);
+    }
     if requirement.concerns_limits() {
         evidence.limits_shown(report).iter().for_each(|shown| row("exchange", &shown.to_string()));
     } else if detail != Detail::Verbose {
         for exchange in evidence.exchanges.iter().take(SHOWN) {
             row("request ", &cut(&request(report, exchange), room));
             row("response", &cut(&response(exchange), room));
+            if let Some(ids) = exchange.ids() {
+                row("ids     ", &ids);
+            }
         }
     }
     if let Some(exchange) = evidence.exchanges.first() {

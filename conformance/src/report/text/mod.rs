@@ -8,11 +8,11 @@ mod page;
 use anstyle::Style;
 
 use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
-use super::{Report, RequirementReport};
+use super::{Outcome, Report, RequirementReport};
 use crate::layout::counted;
 use crate::redaction::Printable;
 use animal_store_rules::catalogue::Level;
-use animal_store_rules::verdict::{Status, Verdict};
+use animal_store_rules::verdict::Verdict;
 
 /// The level of detail.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -93,7 +93,9 @@ fn head(page: &mut Page, report: &Report) {
     let simulated = report.real_duration_ms.map_or_else(String::new, |real| {
         format!(" (simulated clock: {} s passed in {}.{} s)", report.duration_ms / 1000, real / 1000, real % 1000 / 100)
     });
-    page.entry(0, (&verdict, verdict_style(report.verdict)), (&format!("{}{simulated}", report.subject()), BOLD));
+    let missing = report.missing_occasion().map_or_else(String::new, |missing| format!(" ({missing})"));
+    let subject = format!("{}{simulated}{missing}", report.subject());
+    page.entry(0, (&verdict, verdict_style(report.verdict)), (&subject, BOLD));
     page.text(0, PLAIN, &counts(report));
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
     let strict = if report.strict { ", strict" } else { "" };
@@ -180,9 +182,6 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
             tool.name, tool.version, catalogue.version, report.specification
         ),
     );
-    if let Some(shown) = report.confidence.shown().filter(|_| detail == Detail::Verbose) {
-        page.text(0, DIM, &format!("in the tests of the project, this judge {shown}"));
-    }
     let verdict = verdict(report);
     page.blank();
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&figures, PLAIN));
@@ -198,13 +197,12 @@ fn requests(report: &Report) -> String {
 }
 
 fn mark(requirement: &RequirementReport) -> (&'static str, Style) {
-    match (requirement.status, requirement.violation) {
-        (Status::Pass, _) => ("✓", GREEN),
-        (Status::Fail, true) | (Status::StaleKnownFailing, _) => ("✗", RED),
-        (Status::KnownFailing, _) => ("~", YELLOW),
-        (Status::Fail, false) => ("!", YELLOW),
-        (Status::NotExercised, _) if requirement.level == Level::Stated => ("?", YELLOW),
-        (Status::NotExercised, _) => ("-", DIM),
-        (Status::Observed, _) => ("·", DIM),
-    }
+    let outcome = requirement.outcome();
+    let style = match outcome {
+        Outcome::Held => GREEN,
+        Outcome::Violated | Outcome::StaleKnownFailing => RED,
+        Outcome::Warning | Outcome::KnownFailing | Outcome::Gap => YELLOW,
+        Outcome::NotExercised | Outcome::Open | Outcome::NotSelected => DIM,
+    };
+    (outcome.sign(), style)
 }

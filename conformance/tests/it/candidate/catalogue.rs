@@ -21,7 +21,7 @@ impl Shared {
             pet.entry("status").or_insert(json!("pending"));
             pet.insert("createdAt".to_owned(), json!("2026-01-01T00:00:00Z"));
         }
-        inner.stock.animals.push(Animal { pet: pet.clone(), born: self.clock.now(), home: self.place });
+        inner.stock.animals.push(Animal { pet: pet.clone(), born: self.time(), home: self.place });
         pet
     }
 
@@ -37,6 +37,13 @@ impl Shared {
         };
         match members.get("categoryId") {
             Some(Value::Number(number)) if number.is_i64() => pet.insert("categoryId".to_owned(), json!(number)),
+            Some(Value::Number(number)) if self.has(Fault::RoundsLargeFractions) => {
+                let is_large = |number: f64| number.fract() != 0.0 && number.abs() > 1e3;
+                if !number.as_f64().is_some_and(is_large) {
+                    return Err(());
+                }
+                pet.insert("categoryId".to_owned(), json!(1))
+            }
             _ => return Err(()),
         };
         match members.get("status") {
@@ -44,9 +51,6 @@ impl Shared {
             Some(Value::Null) if self.nature.odd => None,
             Some(Value::String(status)) if ["available", "pending", "sold"].contains(&status.as_str()) => {
                 pet.insert("status".to_owned(), json!(status))
-            }
-            Some(Value::String(status)) if self.has(Fault::TrimsStatus) && status.trim_start() == "sold" => {
-                pet.insert("status".to_owned(), json!("sold"))
             }
             Some(_) => return Err(()),
         };

@@ -3,6 +3,7 @@
 //! It keeps its animals in memory and answers from one function.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -129,8 +130,10 @@ struct Inner<'s> {
 pub(crate) struct Candidate {
     /// Its base address.
     pub(crate) base_url: String,
-    /// The clock that it goes by, give or take how far it is off.
+    /// The clock that it goes by once a judge shares it, give or take how far it is off.
     clock: Clock,
+    /// Whether a judge shares the clock. The candidate goes by the machine's clock otherwise, as a judge in a process of its own does.
+    is_stepping: Arc<AtomicBool>,
     /// Where it listens, unless that is a port. Replicas of one service share it.
     socket: Option<Arc<Socket>>,
 }
@@ -138,6 +141,7 @@ pub(crate) struct Candidate {
 struct Shared {
     nature: Nature,
     clock: Clock,
+    is_stepping: Arc<AtomicBool>,
     /// Its place among the replicas of a fleet.
     place: usize,
     stock: Arc<Mutex<Stock>>,
@@ -169,6 +173,7 @@ impl Candidate {
         let candidate = |shared: &Arc<Shared>| Candidate {
             base_url: format!("http://r{}.{}{BASE_PATH}", shared.place, socket.host()),
             clock: shared.clock.clone(),
+            is_stepping: Arc::clone(&shared.is_stepping),
             socket: Some(Arc::clone(&socket)),
         };
         let fleet: Vec<Candidate> = replicas.iter().map(candidate).collect();
@@ -194,10 +199,10 @@ impl Candidate {
 
     fn on_port(listener: TcpListener, shared: Arc<Shared>) -> Candidate {
         let base_url = format!("http://{}{BASE_PATH}", listener.local_addr().expect("an address"));
-        let clock = shared.clock.clone();
+        let (clock, is_stepping) = (shared.clock.clone(), Arc::clone(&shared.is_stepping));
         let app = Router::new().fallback(handle).with_state(Replicas(vec![shared]));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Candidate { base_url, clock, socket: None }
+        Candidate { base_url, clock, is_stepping, socket: None }
     }
 
     /// The socket of this replica alone, whatever host a request names.
@@ -206,14 +211,15 @@ impl Candidate {
         Some(self.socket.as_ref()?.path().with_file_name(name))
     }
 
-    /// The clock that it goes by.
+    /// The clock that it goes by from now on, which does not go by itself.
     pub(crate) fn clock(&self) -> Clock {
+        self.is_stepping.store(true, Ordering::SeqCst);
         self.clock.clone()
     }
 
     /// Judges it without waiting for anything: judge and candidate go by one clock, which does not go by itself.
     pub(crate) async fn judge(&self, options: Options) -> Result<Report, RunError> {
-        Judge::new(options).clock(self.clock.clone()).run().await
+        Judge::new(options).clock(self.clock()).run().await
     }
 }
 
@@ -296,6 +302,7 @@ impl Shared {
         let replica = |(place, nature): (usize, &Nature)| {
             let mut shared = Shared { place, ..Shared::new(*nature, clock.clone()) };
             shared.nature.clock_off = first.nature.clock_off;
+            shared.is_stepping = Arc::clone(&first.is_stepping);
             if !nature.stores_apart {
                 shared.stock = Arc::clone(&first.stock);
             }
@@ -313,8 +320,8 @@ impl Shared {
             let late = MINUTE.saturating_sub(nature.first_window);
             nature.clock_off += late.cast_signed() - clock.now().as_second().rem_euclid(60);
         }
-        let (stock, count) = Default::default();
-        Shared { nature, clock, place: 0, stock, count }
+        let (is_stepping, stock, count) = Default::default();
+        Shared { nature, clock, is_stepping, place: 0, stock, count }
     }
 
     /// Begins its first window, and makes the animals that exist from the start.
@@ -338,18 +345,23 @@ impl Shared {
     /// Whether an animal has arrived here, if it was created at another replica.
     fn has_arrived(&self, animal: &Animal) -> bool {
         let lag = SignedDuration::try_from(self.nature.lag_of_others).expect("short");
-        animal.home == self.place || lag.is_zero() || self.clock.now().duration_since(animal.born) >= lag
+        animal.home == self.place || lag.is_zero() || self.time().duration_since(animal.born) >= lag
+    }
+
+    /// The time by the clock that it goes by.
+    fn time(&self) -> Timestamp {
+        if self.is_stepping.load(Ordering::SeqCst) { self.clock.now() } else { Timestamp::now() }
     }
 
     /// The candidate's own clock.
     fn now(&self) -> u64 {
-        self.clock.now().as_second().saturating_add(self.nature.clock_off).unsigned_abs()
+        self.time().as_second().saturating_add(self.nature.clock_off).unsigned_abs()
     }
 
     /// What was born after this is so new that a read that lags does not show it. To be asked once for a read: each look at the
     /// clock takes time.
     fn seen_by_lagging_reads(&self) -> Timestamp {
-        self.clock.now() - SignedDuration::from_millis(300)
+        self.time() - SignedDuration::from_millis(300)
     }
 
     fn has(&self, fault: Fault) -> bool {

@@ -43,6 +43,12 @@ impl Sender {
         refused
     }
 
+    /// Sends a list with another credential.
+    pub(super) async fn list_with(&self, authorization: &str) {
+        let request = self.http.get(format!("{}/pets", self.base_url)).header("authorization", authorization);
+        request.send().await.expect("an answer").bytes().await.expect("a body");
+    }
+
     pub(super) async fn post(&self, body: &str) -> i64 {
         let request = self.http.post(format!("{}/pets", self.base_url)).bearer_auth(KEY);
         let request = request.header("content-type", "application/json").body(body.to_owned());

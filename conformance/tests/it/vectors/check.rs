@@ -1,16 +1,15 @@
-//! Sends vectors to a server and says which of them it fails, by nothing but what their files and `.github/docs/vectors.md` say.
+//! Sends vectors to a server and says which of them it fails, by nothing but what their files and `conformance/docs/vectors.md` say.
 
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::time::Duration;
 
 use animal_store_conformance::http::Clock;
-use animal_store_lab::{LabLayer, Variation};
-use animal_store_reference::address::Address;
+use animal_store_lab::Variation;
+use animal_store_reference::Address;
 use animal_store_reference::app::AppOptions;
 use animal_store_reference::extension::{Extended, Extension, ExtensionError, Started};
-use animal_store_reference::keys::given;
-use animal_store_reference::store::KeyStore;
+use animal_store_reference::keys::{StartKey, parse_given};
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::request::STATUSES;
 use animal_store_rules::trace::exchange::Response;
@@ -63,17 +62,13 @@ fn client(socket: &Socket) -> reqwest::Client {
 struct WithKey(Variation);
 
 impl Extension for WithKey {
-    type Layer = LabLayer;
-
     fn set_up(&mut self, options: &mut AppOptions) {
         self.0.set_up(options);
     }
 
-    async fn start(self, mut server: Started) -> Result<Extended<LabLayer>, ExtensionError> {
-        let store = KeyStore::open_for(&server.app.store)?;
-        let key = given::parse(&[format!("enterprise={KEY}")])?.remove(0);
-        given::adopt(&store, &key, server.app.clock.now())?;
-        server.keys = vec![key.key];
+    async fn start(self, mut server: Started) -> Result<Extended, ExtensionError> {
+        let keys = parse_given(&[format!("enterprise={KEY}")])?;
+        server.keys = StartKey::put_in_force(&keys, &server.app.store.keys, server.app.options.clock.now())?;
         self.0.start(server).await
     }
 }

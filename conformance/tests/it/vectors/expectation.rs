@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use animal_store_rules::catalogue::figures::MAX_LIMIT;
 use animal_store_rules::request::{
     Ambiguity, CreateBody, Credential, Existence, Expectation, ListQuery, Operation, Parameter, Shape, credential,
-    operation,
+    may_be_refused_at_edge, operation,
 };
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::Request;
@@ -46,7 +46,10 @@ fn responses(sent: &Sent, names: &HashSet<String>) -> Vec<Lawful> {
     let (called, credential) = (operation(&request, None, &context, names), credential(&request, &context));
     let existence = if sent.target == "/pets/{1}" { Existence::Certain } else { Existence::Unknown };
     let id = request.path.rsplit('/').next().and_then(|id| id.parse().ok()).unwrap_or_default();
-    lawful(Expectation::of(&called, credential).given(id, existence), &called, credential)
+    let expectation = Expectation::of(&called, credential).given(id, existence);
+    let is_of_edge = may_be_refused_at_edge(&request);
+    let expectation = if is_of_edge { expectation.or_refused_at_edge() } else { expectation };
+    lawful(expectation, &called, credential, is_of_edge || credential.is_malformed())
 }
 
 impl Sent {
@@ -72,13 +75,13 @@ impl Sent {
     }
 }
 
-/// The lawful responses: those with a body of one kind each, with the ranges of their statuses.
-fn lawful(expectation: Expectation, called: &Operation, credential: Credential) -> Vec<Lawful> {
+/// The lawful responses: those with a body of one kind each, with the ranges of their statuses. The response may be that of an edge.
+fn lawful(expectation: Expectation, called: &Operation, credential: Credential, is_of_edge: bool) -> Vec<Lawful> {
     let mut statuses: BTreeMap<Kind, Vec<u16>> = BTreeMap::new();
     for status in 200..600 {
         // A valid key is accepted, and whether it may be limited depends on other requests.
         let is_for_the_key = matches!(credential, Credential::Valid(_)) && matches!(status, 401 | 429);
-        if let Some(kind) = kind_of(expectation, status, credential).filter(|_| !is_for_the_key) {
+        if let Some(kind) = kind_of(expectation, status, is_of_edge).filter(|_| !is_for_the_key) {
             statuses.entry(kind).or_default().push(status);
         }
     }
@@ -95,7 +98,7 @@ fn lawful(expectation: Expectation, called: &Operation, credential: Credential) 
 }
 
 /// The shape of the body of a lawful response with this status; none if the status is not lawful.
-fn kind_of(expectation: Expectation, status: u16, credential: Credential) -> Option<Kind> {
+fn kind_of(expectation: Expectation, status: u16, is_of_edge: bool) -> Option<Kind> {
     if !expectation.admits(status) {
         return None;
     }
@@ -104,7 +107,7 @@ fn kind_of(expectation: Expectation, status: u16, credential: Credential) -> Opt
         expectation.admits_answer(status, *shape) && !expectation.admits_answer(status, Shape::Other)
     });
     // The statuses of the table of errors have the Error for each request that is sound as HTTP, wherever it is refused.
-    let is_described = matches!(status, 400 | 401 | 404) && !credential.is_malformed();
+    let is_described = matches!(status, 400 | 401 | 404) && !is_of_edge;
     let has_error = is_described || !expectation.admits_answer(status, Shape::Other);
     Some(success.map_or(if has_error { Kind::Error } else { Kind::Any }, |(_, kind)| kind))
 }

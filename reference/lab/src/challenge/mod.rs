@@ -6,11 +6,13 @@
 
 mod command;
 mod report;
+mod showing;
 mod subject;
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +32,15 @@ pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
     let chosen = Chosen { seeds: args.lawful, choices: &args.choose, faults: &args.fault };
     let mut subjects: VecDeque<Subject> = chosen.subjects().map_err(Failure::Usage)?.into();
     // Opened before the work, so that no result is lost to a mistyped path.
-    let mut files = args.report.iter().map(|path| Opened::new(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut files: Vec<Opened<'_>> = Vec::new();
+    for path in &args.report {
+        let file = Opened::new(path)?;
+        if files.iter().any(|other| other.id == file.id) {
+            files.iter().for_each(Opened::give_up);
+            return Err(Failure::Usage(format!("two reports would be written to {}", path.display())));
+        }
+        files.push(file);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
     let report = match runtime.block_on(challenge(args, &mut subjects)) {
         Ok(report) => report,
@@ -53,6 +63,8 @@ struct Opened<'a> {
     path: &'a Path,
     file: File,
     is_new: bool,
+    /// The device and the number of the file, which differ between any two files.
+    id: (u64, u64),
 }
 
 impl Opened<'_> {
@@ -60,7 +72,8 @@ impl Opened<'_> {
         let is_new = !path.exists();
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| cannot_write(path, &error))?;
-        Ok(Opened { path, file, is_new })
+        let id = file.metadata().map(|file| (file.dev(), file.ino())).map_err(|error| cannot_write(path, &error))?;
+        Ok(Opened { path, file, is_new, id })
     }
 
     fn write(&mut self, report: &Report) -> Result<(), Failure> {
@@ -149,7 +162,7 @@ async fn trial(bench: Arc<Bench>, subject: Subject) -> Result<Trial, Failure> {
     let mut variation = subject.vector.variation();
     variation.setting.window = bench.fast_windows;
     let start_at = variation.setting.start_at.and_then(|time| time.parse().ok());
-    let options = EmbeddedOptions::new(bench.plan, Clock::from_start(start_at));
+    let options = EmbeddedOptions::new(bench.plan, start_at.map_or_else(Clock::system, Clock::starting_at));
     let server = Embedded::start_with(options, variation).await.map_err(Failure::cannot_start)?;
     let begun = Instant::now();
     let (ended, output) = bench.suite.run(server.base_url(), server.api_key()).await.map_err(Failure::CannotStart)?;
@@ -159,5 +172,11 @@ async fn trial(bench: Arc<Bench>, subject: Subject) -> Result<Trial, Failure> {
         Ended::BySignal => Verdict::Crashed,
         Ended::TooLate => Verdict::TimedOut,
     };
-    Ok(Trial { subject, verdict, took: begun.elapsed(), output })
+    let took = begun.elapsed();
+    let missed = subject.vector.faults.first().filter(|_| verdict == Verdict::Accepted);
+    let shown_by = match missed {
+        Some(fault) => Some(showing::how_to_show(fault).await.map_err(Failure::cannot_start)?),
+        None => None,
+    };
+    Ok(Trial { subject, verdict, took, output, shown_by })
 }

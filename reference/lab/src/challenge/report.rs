@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::subject::{Kind, Subject};
+use crate::choices::Choice;
 use animal_store_reference::Plan;
 use animal_store_rules::printable::Printable;
 
@@ -44,13 +45,15 @@ impl fmt::Display for Verdict {
 }
 
 /// The result of running the suite against one server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Trial {
     pub(super) subject: Subject,
     pub(super) verdict: Verdict,
     pub(super) took: Duration,
     /// The end of the suite's output.
     pub(super) output: Printable,
+    /// How a suite can show the fault, if this one missed it.
+    pub(super) shown_by: Option<String>,
 }
 
 /// The results of a challenge.
@@ -67,58 +70,56 @@ pub(super) struct Report {
     /// The duration of the suite on the plain reference, in seconds.
     plain_seconds: f64,
     /// Lawful servers that make one choice.
-    choices: Vec<TriedChoice>,
+    choices: Vec<Tried>,
     /// Lawful servers of seeds, which make many choices.
-    lawful: Vec<Lawful>,
+    lawful: Vec<Tried>,
     faults: Vec<Tried>,
     requirements: Vec<Row>,
 }
 
-/// A lawful choice that was tried by itself.
-#[derive(Clone, Debug, Serialize)]
-struct TriedChoice {
-    #[serde(skip)]
-    place: usize,
-    name: String,
-    requirement: &'static str,
-    does: &'static str,
-    as_with: &'static str,
-    #[serde(flatten)]
-    verdict: Verdict,
-    seconds: f64,
-    /// The end of the suite's output, unless it accepted the server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Printable>,
-}
-
-/// A lawful server of a seed that was tried.
-#[derive(Clone, Debug, Serialize)]
-struct Lawful {
-    seed: u64,
-    #[serde(flatten)]
-    verdict: Verdict,
-    seconds: f64,
-    /// The choices in which the server differs from the plain reference.
-    choices: Vec<String>,
-    /// The end of the suite's output, unless it accepted the server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Printable>,
-}
-
-/// A broken server that was tried.
+/// A server that was tried.
 #[derive(Clone, Debug, Serialize)]
 struct Tried {
     #[serde(skip)]
-    place: usize,
+    kind: Kind,
     name: String,
-    breaks: &'static [&'static str],
+    /// The seed of a lawful server that makes many choices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    /// The choices of such a server in which it differs from the plain reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choices: Option<Vec<String>>,
+    /// The requirement that leaves a choice open, or that a fault breaks first.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    requirement: &'static str,
+    /// The requirements that a fault breaks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    breaks: Vec<&'static str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
     does: &'static str,
-    as_with: &'static str,
-    /// Whether the suite did not accept the server.
-    noticed: bool,
+    /// Whether the suite did not accept a broken server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noticed: Option<bool>,
     #[serde(flatten)]
     verdict: Verdict,
     seconds: f64,
+    /// The end of the suite's output, unless it accepted a lawful server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Printable>,
+    /// How a suite can show the fault, if this one missed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shown_by: Option<Printable>,
+}
+
+impl Tried {
+    fn is_accepted(&self) -> bool {
+        self.verdict == Verdict::Accepted
+    }
+}
+
+/// The servers that were not accepted.
+fn refused(tried: &[Tried]) -> impl Iterator<Item = &Tried> {
+    tried.iter().filter(|tried| !tried.is_accepted())
 }
 
 /// A requirement, with the number of its faults and of the choices that it leaves open, and how many of each were noticed or
@@ -151,77 +152,65 @@ impl Report {
 
     /// Adds the result of one trial.
     pub(super) fn add(&mut self, trial: Trial) {
-        let Trial { subject, verdict, took, output } = trial;
-        let (accepted, seconds) = (verdict == Verdict::Accepted, seconds(took));
-        let output = (!accepted).then_some(output);
-        match subject.kind {
-            Kind::Plain => {}
-            Kind::Choice(place) => self.choices.extend(subject.vector.choices.into_iter().map(|choice| TriedChoice {
-                place,
-                name: choice.name(),
-                requirement: choice.requirement(),
-                does: choice.does,
-                as_with: choice.like,
-                verdict,
-                seconds,
-                output: output.clone(),
-            })),
-            Kind::Lawful(seed) => {
-                let differs = subject.vector.differing();
-                let choices = differs.map(|choice| choice.name()).collect();
-                self.lawful.push(Lawful { seed, verdict, seconds, choices, output });
+        let Trial { subject, verdict, took, output, shown_by } = trial;
+        let mut tried = Tried {
+            name: subject.name(),
+            kind: subject.kind,
+            seed: None,
+            choices: None,
+            requirement: "",
+            breaks: Vec::new(),
+            does: "",
+            noticed: None,
+            verdict,
+            seconds: seconds(took),
+            output: Some(output).filter(|_| verdict != Verdict::Accepted),
+            shown_by: shown_by.map(Printable::from),
+        };
+        match (tried.kind, subject.vector.choices.first(), subject.vector.faults.first()) {
+            (Kind::Lawful(seed), ..) => {
+                tried.seed = Some(seed);
+                tried.choices = Some(subject.vector.differing().map(Choice::name).collect());
+                self.lawful.push(tried);
             }
-            Kind::Fault(place) => self.faults.extend(subject.vector.faults.into_iter().map(|fault| Tried {
-                place,
-                name: fault.name,
-                breaks: fault.targets,
-                does: fault.does,
-                as_with: fault.like,
-                noticed: !accepted,
-                verdict,
-                seconds,
-            })),
+            (Kind::Choice(_), Some(choice), _) => {
+                (tried.requirement, tried.does) = (choice.requirement(), choice.does);
+                self.choices.push(tried);
+            }
+            (Kind::Fault(_), _, Some(fault)) => {
+                (tried.requirement, tried.does, tried.output) = (fault.targets[0], fault.does, None);
+                (tried.breaks, tried.noticed) = (fault.targets.clone(), Some(!tried.is_accepted()));
+                self.faults.push(tried);
+            }
+            _ => {}
         }
     }
 
     /// Sorts the results in the order of the lists, and counts by requirement, in the order of the faults.
     pub(super) fn sort(&mut self) {
-        self.choices.sort_by_key(|choice| choice.place);
-        self.lawful.sort_by_key(|lawful| lawful.seed);
-        self.faults.sort_by_key(|fault| fault.place);
-        let mut rows: Vec<Row> = Vec::new();
-        for fault in &self.faults {
-            let row = row_of(&mut rows, fault.breaks[0]);
-            row.faults += 1;
-            row.noticed += usize::from(fault.noticed);
+        for tried in [&mut self.choices, &mut self.lawful, &mut self.faults] {
+            tried.sort_by_key(|tried| tried.kind);
         }
-        for choice in &self.choices {
-            let row = row_of(&mut rows, choice.requirement);
-            row.choices += 1;
-            row.refused += usize::from(choice.verdict != Verdict::Accepted);
+        for tried in self.faults.iter().chain(&self.choices) {
+            let row = row_of(&mut self.requirements, tried.requirement);
+            let (count, refused) = match tried.kind {
+                Kind::Fault(_) => (&mut row.faults, &mut row.noticed),
+                _ => (&mut row.choices, &mut row.refused),
+            };
+            *count += 1;
+            *refused += usize::from(!tried.is_accepted());
         }
-        self.requirements = rows;
     }
 
     /// The faults that were not noticed.
     fn missed(&self) -> impl Iterator<Item = &Tried> {
-        self.faults.iter().filter(|fault| !fault.noticed)
-    }
-
-    /// The lawful choices that were not accepted.
-    fn refused_choices(&self) -> impl Iterator<Item = &TriedChoice> {
-        self.choices.iter().filter(|choice| choice.verdict != Verdict::Accepted)
-    }
-
-    /// The lawful servers of seeds that were not accepted.
-    fn refused(&self) -> impl Iterator<Item = &Lawful> {
-        self.lawful.iter().filter(|lawful| lawful.verdict != Verdict::Accepted)
+        self.faults.iter().filter(|fault| fault.is_accepted())
     }
 
     /// A summary of missed faults and refused lawful servers, if there are any.
     pub(super) fn shortcoming(&self) -> Option<String> {
         let (missed, tried) = (self.missed().count(), self.choices.len() + self.lawful.len());
-        let refused = self.refused_choices().count() + self.refused().count();
+        let refused = refused(&self.choices).count() + refused(&self.lawful).count();
         let missed = (missed > 0).then(|| format!("{missed} of {} faults were missed", self.faults.len()));
         let refused = (refused > 0).then(|| format!("{refused} of {tried} lawful servers were refused"));
         let parts: Vec<String> = [missed, refused].into_iter().flatten().collect();
@@ -246,14 +235,13 @@ impl Report {
         if let Some(seconds) = self.fast_windows_seconds {
             let _ = writeln!(out, "windows           {seconds} s instead of a minute, against the specification");
         }
-        for (what, tried, refused) in [
-            ("lawful choices    ", self.choices.len(), self.refused_choices().count()),
-            ("lawful seeds      ", self.lawful.len(), self.refused().count()),
+        for (what, tried, verdict) in [
+            ("lawful choices    ", &self.choices, "wrongly refused"),
+            ("lawful seeds      ", &self.lawful, "wrongly refused"),
+            ("faults            ", &self.faults, "noticed"),
         ] {
-            let _ = writeln!(out, "{what}{tried} tried, {refused} wrongly refused");
+            let _ = writeln!(out, "{what}{} tried, {} {verdict}", tried.len(), refused(tried).count());
         }
-        let noticed = self.faults.len() - self.missed().count();
-        let _ = writeln!(out, "faults            {} tried, {noticed} noticed", self.faults.len());
         if self.interrupted {
             let _ = writeln!(out, "interrupted       what was not tried is not counted");
         }
@@ -270,6 +258,9 @@ impl Report {
         }
         for fault in self.missed() {
             let _ = writeln!(out, "  {}\n      {} ({:.1} s)", fault.name, fault.does, fault.seconds);
+            if let Some(shown_by) = &fault.shown_by {
+                let _ = writeln!(out, "      {shown_by}");
+            }
         }
         out.into()
     }
@@ -277,27 +268,25 @@ impl Report {
     /// The lawful servers that were refused, choices by their requirements.
     fn refused_as_text(&self, out: &mut String) {
         let mut requirement = "";
-        for choice in self.refused_choices() {
+        for choice in refused(&self.choices) {
             if requirement.is_empty() {
-                out.push_str(
-                    "\nLawful choices that were refused; `animal-lab serve --dev --choose NAME` starts such a server:\n",
-                );
+                out.push_str("\nLawful choices that were refused; `animal-lab serve --dev --choose NAME` starts such a server:\n");
             }
             if requirement != choice.requirement {
                 requirement = choice.requirement;
                 let _ = writeln!(out, "  {requirement}");
             }
             let _ = writeln!(out, "    {}\n      {}", choice.name, choice.does);
-            ending(out, choice.verdict, choice.seconds, choice.output.as_ref());
+            add_ending(out, choice);
         }
-        if self.refused().next().is_some() {
-            out.push_str(
-                "\nLawful servers that make many choices and were refused; the JSON report names the choices:\n",
-            );
-        }
-        for lawful in self.refused() {
-            let _ = writeln!(out, "  animal-lab serve --dev --lawful {}", lawful.seed);
-            ending(out, lawful.verdict, lawful.seconds, lawful.output.as_ref());
+        for (number, lawful) in refused(&self.lawful).enumerate() {
+            if number == 0 {
+                out.push_str(
+                    "\nLawful servers that make many choices and were refused; the JSON report names the choices:\n",
+                );
+            }
+            let _ = writeln!(out, "  animal-lab serve --dev --lawful {}", lawful.seed.unwrap_or_default());
+            add_ending(out, lawful);
         }
     }
 }
@@ -311,10 +300,10 @@ fn row_of<'a>(rows: &'a mut Vec<Row>, requirement: &'static str) -> &'a mut Row 
     &mut rows[place]
 }
 
-/// Writes the verdict of the command, with the last lines of its output.
-fn ending(out: &mut String, verdict: Verdict, seconds: f64, output: Option<&Printable>) {
-    let lines: Vec<&str> =
-        output.map_or("", Printable::as_str).lines().filter(|line| !line.trim().is_empty()).collect();
+/// Adds the verdict of the command, with the last lines of its output.
+fn add_ending(out: &mut String, Tried { verdict, seconds, output, .. }: &Tried) {
+    let output = output.as_ref().map_or("", Printable::as_str);
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
     let colon = if last.is_empty() { "." } else { "; the last lines of its output:" };
     let _ = writeln!(out, "      the command {verdict} after {seconds:.1} s{colon}");
@@ -333,7 +322,13 @@ mod tests {
     use super::*;
 
     fn trial(subject: Subject, verdict: Verdict) -> Trial {
-        Trial { subject, verdict, took: Duration::from_millis(1_500), output: "<b>expected 20, got 50</b>".into() }
+        Trial {
+            subject,
+            verdict,
+            took: Duration::from_millis(1_500),
+            output: "<b>expected 20, got 50</b>".into(),
+            shown_by: Some("shown by GET /pets".to_owned()),
+        }
     }
 
     /// A report on two choices and two seeds, one of each refused, and the faults of the page size, of which one is missed.
@@ -358,9 +353,9 @@ mod tests {
     #[test]
     fn the_text_counts_and_names_what_was_missed_and_what_was_wrongly_refused() {
         let report = sample();
-        let refused = &report.refused_choices().next().expect("a choice").name;
+        let refused = &refused(&report.choices).next().expect("a choice").name;
         let missed = &report.missed().next().expect("a fault").name;
-        let noticed = &report.faults.iter().find(|fault| fault.noticed).expect("a fault").name;
+        let noticed = &report.faults.iter().find(|fault| !fault.is_accepted()).expect("a fault").name;
         let text = report.text().to_string();
         for part in [
             "./suite --url {url} 'a b'",
@@ -373,6 +368,7 @@ mod tests {
             &format!("  list.order\n    {refused}\n"),
             "--lawful 2\n      the command fails with exit code 1 after 1.5 s; the last lines of its output:\n      | <b>expected",
             &format!("  {missed}\n"),
+            "      shown by GET /pets\n",
         ] {
             assert!(text.contains(part), "{part} is not in:\n{text}");
         }
@@ -381,13 +377,16 @@ mod tests {
 
     #[test]
     fn of_a_long_output_the_text_shows_the_last_lines() {
+        let mut tried = sample().choices.remove(0);
         let mut text = String::new();
-        let output = (1..=9).map(|number| format!("line {number}\n\n")).collect::<String>().into();
-        ending(&mut text, Verdict::Crashed, 1.0, Some(&output));
+        tried.verdict = Verdict::Crashed;
+        tried.output = Some((1..=9).map(|number| format!("line {number}\n\n")).collect::<String>().into());
+        add_ending(&mut text, &tried);
         assert!(text.contains("| line 5\n") && text.contains("| line 9\n") && !text.contains("line 4"), "{text}");
         text.clear();
-        ending(&mut text, Verdict::Crashed, 1.0, None);
-        assert_eq!(text, "      the command is ended by a signal after 1.0 s.\n");
+        tried.output = None;
+        add_ending(&mut text, &tried);
+        assert_eq!(text, "      the command is ended by a signal after 1.5 s.\n");
     }
 
     #[test]
@@ -395,7 +394,7 @@ mod tests {
         let mut report = sample();
         let shortcoming = report.shortcoming();
         assert_eq!(shortcoming.as_deref(), Some("1 of 2 faults were missed, and 2 of 4 lawful servers were refused"));
-        report.faults.retain(|fault| fault.noticed);
+        report.faults.retain(|fault| !fault.is_accepted());
         report.lawful.retain(|lawful| lawful.verdict == Verdict::Accepted);
         report.choices.retain(|choice| choice.verdict == Verdict::Accepted);
         assert_eq!(report.shortcoming(), None);

@@ -6,7 +6,7 @@ use crate::pattern::begins;
 use crate::vector::{Vector, Wish};
 
 /// A server that a suite is tried with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Subject {
     pub(super) kind: Kind,
     /// The choices and faults of the server.
@@ -14,7 +14,7 @@ pub(super) struct Subject {
 }
 
 /// The kind of a server.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// The plain reference.
     Plain,
@@ -58,9 +58,12 @@ impl Chosen<'_> {
     /// The selected servers, lawful ones first.
     pub(super) fn subjects(&self) -> Result<Vec<Subject>, String> {
         let mut subjects = Vec::new();
-        let choices: Vec<Choice> = choices().into_iter().filter(|choice| choice.maker != Maker::Reference).collect();
-        for place in self.named(self.choices, "choice", &choices.iter().map(Choice::name).collect::<Vec<_>>())? {
-            let vector = Vector { choices: vec![choices[place]], ..Vector::default() };
+        // A suite that needs the server to the end can only fail where its access ends: such a choice is tried by name.
+        let is_tried =
+            |choice: &Choice| choice.maker != Maker::Reference && (!choice.ends_access() || !self.choices.is_empty());
+        let choices: Vec<Choice> = choices().into_iter().filter(is_tried).collect();
+        for place in self.named(self.choices, "choice", choices.iter().map(Choice::name))? {
+            let vector = Vector { choices: vec![choices[place].clone()], ..Vector::default() };
             subjects.push(Subject { kind: Kind::Choice(place), vector });
         }
         for seed in 1..=self.seeds {
@@ -69,9 +72,7 @@ impl Chosen<'_> {
             subjects.push(Subject { kind: Kind::Lawful(seed), vector });
         }
         let faults = faults();
-        for place in
-            self.named(self.faults, "fault", &faults.iter().map(|fault| fault.name.clone()).collect::<Vec<_>>())?
-        {
+        for place in self.named(self.faults, "fault", faults.iter().map(|fault| fault.name.clone()))? {
             let vector = Vector { faults: vec![faults[place].clone()], ..Vector::default() };
             subjects.push(Subject { kind: Kind::Fault(place), vector });
         }
@@ -79,18 +80,19 @@ impl Chosen<'_> {
     }
 
     /// The places of the names that match one of the patterns, or of all names if there is no pattern of either kind.
-    fn named(&self, patterns: &[String], kind: &str, names: &[String]) -> Result<Vec<usize>, String> {
+    fn named(
+        &self,
+        patterns: &[String],
+        kind: &str,
+        names: impl Iterator<Item = String>,
+    ) -> Result<Vec<usize>, String> {
+        let names: Vec<String> = names.collect();
         if let Some(none) = patterns.iter().find(|pattern| !names.iter().any(|name| begins(pattern, name))) {
             return Err(format!("no {kind} matches `{none}`: `animal-lab {kind}s` lists all"));
         }
         let all = self.choices.is_empty() && self.faults.is_empty();
-        let mut places = Vec::new();
-        for (place, name) in names.iter().enumerate() {
-            if all || patterns.iter().any(|pattern| begins(pattern, name)) {
-                places.push(place);
-            }
-        }
-        Ok(places)
+        let is_chosen = |name: &String| all || patterns.iter().any(|pattern| begins(pattern, name));
+        Ok((0..names.len()).filter(|place| is_chosen(&names[*place])).collect())
     }
 }
 

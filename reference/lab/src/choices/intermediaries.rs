@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use animal_store_reference::clock::http_date;
+use animal_store_reference::respond::http_date;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{Build, Choice, between, own};
-use crate::{ConnectionNumber, Delivery, Layer, Request, Response, ServerState};
+use super::{Builds, Choice, between, own};
+use crate::{ConnectionNumber, Delivery, Request, Response, ServerState};
 
 /// The number of requests that a balancer lets pass on one connection.
 const MOST_ON_A_CONNECTION: u32 = 5;
@@ -17,11 +17,10 @@ const MOST_ON_A_CONNECTION: u32 = 5;
 const OFF: i64 = 120;
 
 /// The requests of each connection that have passed.
-#[derive(Default)]
-struct Passed(HashMap<ConnectionNumber, u32>);
+type Passed = HashMap<ConnectionNumber, u32>;
 
 fn close_silently(request: &mut Request, server: &ServerState) -> Option<Response> {
-    let is_over = server.own(|Passed(passed)| {
+    let is_over = server.own(|passed: &mut Passed| {
         let count = passed.entry(request.connection).or_default();
         *count += 1;
         *count > MOST_ON_A_CONNECTION && passed.remove(&request.connection).is_some()
@@ -48,17 +47,19 @@ fn compress(_: &Request, response: &mut Response, _: &ServerState) {
     }
 }
 
-/// A gateway writes `Date` by a clock that is this many seconds ahead.
-fn date_off_by(b: &mut Build, seconds: i64) {
-    b.between(Layer::default().after(move |_, response, server| {
-        let date = u64::try_from(server.now() + seconds).unwrap_or_default();
-        response.headers.insert("date", http_date(date));
-    }));
-}
+impl Choice {
+    /// Lets a gateway write `Date` by a clock that is this many seconds ahead.
+    fn dates(self, seconds: i64) -> Choice {
+        self.after(move |_, response, server| {
+            let date = u64::try_from(server.now() + seconds).unwrap_or_default();
+            response.headers.insert("date", http_date(date));
+        })
+    }
 
-/// A gateway answers one request in the server's place, which never sees it.
-fn answer_one(b: &mut Build, number: u64, answer: fn() -> Response) {
-    b.between(Layer::default().before(move |request, _| (request.number == number).then(answer)));
+    /// Lets a gateway answer one request in the place of the server, which never sees it.
+    fn answers_one(self, answer: fn() -> Response) -> Choice {
+        self.before(move |request, _| (request.number == 37).then(answer))
+    }
 }
 
 fn page(status: u16, title: &str) -> Response {
@@ -71,43 +72,29 @@ fn page(status: u16, title: &str) -> Response {
     response
 }
 
-pub(super) const CHOICES: &[Choice] = &[
-    own("service.complete-answer/idle", "kept-until-announced", "A kept connection does not end unannounced."),
-    between("service.complete-answer/idle", "closed-silently")
-        .does("A kept connection ends at its sixth request, of which nothing has been processed.")
-        .like("a balancer that closes connections without saying so")
-        .make(|b| b.between(Layer::default().before(close_silently))),
-    own("service.json/compression", "as-asked", "Bodies are not compressed."),
-    between("service.json/compression", "gzip-in-spite-of-identity")
-        .does("Bodies are compressed with gzip and labelled so, whatever the request accepts.")
-        .like("a CDN that compresses everything")
-        .make(|b| b.between(Layer::default().after(compress))),
-    own("service.complete-answer/gateway", "no-gateway", "Nothing answers in the server's place."),
-    between("service.complete-answer/gateway", "one-502")
-        .does("One request, the 37th, is answered with 502 and a page in HTML, and does not reach the server.")
-        .like("an ingress whose backend is replaced")
-        .make(|b| answer_one(b, 37, || page(502, "502 Bad Gateway"))),
-    between("service.complete-answer/gateway", "one-503")
-        .does("One request, the 37th, is answered with 503 and a page in HTML, and does not reach the server.")
-        .like("a CDN that does not reach its origin for a moment")
-        .make(|b| answer_one(b, 37, || page(503, "503 Service Temporarily Unavailable"))),
-    between("service.complete-answer/gateway", "one-407")
-        .does("One request, the 37th, is answered with 407, and does not reach the server.")
-        .like("a proxy of a company that asks for a login now and then")
-        .make(|b| {
-            answer_one(b, 37, || {
+pub(super) fn choices() -> Vec<Choice> {
+    vec![
+        own("service.complete-answer/idle", "kept-until-announced", "A kept connection does not end unannounced."),
+        between("service.complete-answer/idle", "closed-silently", "A kept connection ends silently at request six.")
+            .before(close_silently),
+        own("service.json/compression", "as-asked", "Bodies are not compressed."),
+        between("service.json/compression", "gzip-in-spite-of-identity", "Bodies are compressed with gzip, labelled.")
+            .after(compress),
+        own("service.complete-answer/gateway", "no-gateway", "Nothing answers in the server's place."),
+        between("service.complete-answer/gateway", "one-502", "The 37th request gets 502 and a page, unserved.")
+            .answers_one(|| page(502, "502 Bad Gateway")),
+        between("service.complete-answer/gateway", "one-503", "The 37th request gets 503 and a page, unserved.")
+            .answers_one(|| page(503, "503 Service Temporarily Unavailable")),
+        between("service.complete-answer/gateway", "one-407", "The 37th request gets 407, and is not served.")
+            .answers_one(|| {
                 let mut response = Response::new(407);
                 response.set("proxy-authenticate", "Basic realm=\"company\"");
                 response
-            });
-        }),
-    own("headers.reset-time/date", "date-of-the-server", "Date and X-RateLimit-Reset are of one clock."),
-    between("headers.reset-time/date", "date-of-a-gateway")
-        .does("Date is two minutes ahead of the clock of X-RateLimit-Reset.")
-        .like("a gateway that writes Date by a clock of its own")
-        .make(|b| date_off_by(b, OFF)),
-    between("headers.reset-time/date", "date-of-a-slow-gateway")
-        .does("Date is two minutes behind the clock of X-RateLimit-Reset.")
-        .like("a gateway that writes Date by a clock of its own")
-        .make(|b| date_off_by(b, -OFF)),
-];
+            }),
+        own("headers.reset-time/date", "date-of-the-server", "Date and X-RateLimit-Reset are of one clock."),
+        between("headers.reset-time/date", "date-of-a-gateway", "Date is two minutes ahead of the clock of Reset.")
+            .dates(OFF),
+        between("headers.reset-time/date", "date-of-a-slow-gateway", "Date is two minutes behind the clock of Reset.")
+            .dates(-OFF),
+    ]
+}

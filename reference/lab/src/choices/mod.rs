@@ -5,9 +5,9 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::limiter::{Policy, limiter};
+use super::build::{Build, Builds};
 use super::members::Members;
-use super::{Layer, Request, Response, Setting, Variation};
+use super::{Layer, Variation};
 
 mod animals;
 mod anonymous;
@@ -15,29 +15,13 @@ mod answers;
 mod bodies;
 mod connections;
 mod intermediaries;
+mod keys;
 mod limits;
-mod view;
 
 /// Choices about callers without a key.
-pub use anonymous::CHOICES as ANONYMOUS;
+pub use anonymous::choices as about_anonymous;
 /// Choices about limits, whose outcome depends on the plan of a key.
-pub use limits::CHOICES as LIMITS;
-use view::View;
-
-/// A server that is built from choices.
-#[derive(Clone, Debug, Default)]
-pub struct Build {
-    /// The reference behind the layers.
-    setting: Setting,
-    /// The limiter, if it is another than the reference's.
-    policy: Option<Policy>,
-    /// The view of lists and fetches on the animals.
-    view: View,
-    /// Layers around the limiter and the view.
-    layers: Vec<Layer>,
-    /// Layers that turn refusals into successes or the other way; the limiter counts their results.
-    inside: Vec<Layer>,
-}
+pub use limits::choices as about_limits;
 
 /// The maker of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,17 +38,29 @@ pub enum Maker {
 }
 
 /// One lawful choice.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Choice {
     axis: &'static str,
     short: &'static str,
     /// The behaviour of the server with this choice, in one sentence.
     pub does: &'static str,
-    /// The real servers that do this, or their reason for it.
+    /// A product that does this, or the standard that describes it; empty for none.
     pub like: &'static str,
     /// The maker of the choice.
     pub maker: Maker,
-    make: fn(&mut Build),
+    build: Build,
+}
+
+impl Builds for Choice {
+    fn build(&mut self) -> &mut Build {
+        &mut self.build
+    }
+
+    /// Adds a layer. An intermediary stands around all layers of the server, faults among them.
+    fn layer(mut self, layer: Layer) -> Choice {
+        self.build.outside.push(Layer { outermost: self.maker == Maker::Intermediary, ..layer });
+        self
+    }
 }
 
 impl Choice {
@@ -80,6 +76,12 @@ impl Choice {
         self.axis.split('/').next().unwrap_or(self.axis)
     }
 
+    /// Returns true if the server serves its client no longer after some requests, which is lawful.
+    #[must_use]
+    pub fn ends_access(&self) -> bool {
+        self.axis == keys::AXIS && self.maker != Maker::Reference
+    }
+
     /// The axis: a server makes at most one choice on each axis. Some requirements have several axes.
     #[must_use]
     pub fn axis(&self) -> &'static str {
@@ -88,39 +90,29 @@ impl Choice {
 }
 
 /// A choice that the reference makes.
-const fn own(axis: &'static str, short: &'static str, does: &'static str) -> Choice {
-    Choice { axis, short, does, like: "this reference", maker: Maker::Reference, make: |_| {} }
+fn own(axis: &'static str, short: &'static str, does: &'static str) -> Choice {
+    Choice { axis, short, does, like: "", maker: Maker::Reference, build: Build::default() }
 }
 
 /// A choice that other servers make.
-const fn other(axis: &'static str, short: &'static str) -> Choice {
-    Choice { maker: Maker::Others, ..own(axis, short, "") }
+fn other(axis: &'static str, short: &'static str, does: &'static str) -> Choice {
+    Choice { maker: Maker::Others, ..own(axis, short, does) }
 }
 
 /// A circumstance of a server.
-const fn circumstance(axis: &'static str, short: &'static str) -> Choice {
-    Choice { maker: Maker::Circumstance, like: "any server in use", ..own(axis, short, "") }
+fn circumstance(axis: &'static str, short: &'static str, does: &'static str) -> Choice {
+    Choice { maker: Maker::Circumstance, ..own(axis, short, does) }
 }
 
 /// The behaviour of an intermediary between client and server.
-const fn between(axis: &'static str, short: &'static str) -> Choice {
-    Choice { maker: Maker::Intermediary, ..own(axis, short, "") }
+fn between(axis: &'static str, short: &'static str, does: &'static str) -> Choice {
+    Choice { maker: Maker::Intermediary, ..own(axis, short, does) }
 }
 
 impl Choice {
-    /// Says what the server does, in one sentence.
-    const fn does(self, does: &'static str) -> Choice {
-        Choice { does, ..self }
-    }
-
-    /// Names the real servers that do this, or their reason for it.
-    const fn like(self, like: &'static str) -> Choice {
+    /// Names a product that does this, or the standard that describes it.
+    fn like(self, like: &'static str) -> Choice {
         Choice { like, ..self }
-    }
-
-    /// Sets the function that makes the choice.
-    const fn make(self, make: fn(&mut Build)) -> Choice {
-        Choice { make, ..self }
     }
 }
 
@@ -128,13 +120,14 @@ impl Choice {
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     [
-        animals::CHOICES,
-        anonymous::CHOICES,
-        answers::CHOICES,
-        bodies::CHOICES,
-        connections::CHOICES,
-        intermediaries::CHOICES,
-        limits::CHOICES,
+        animals::choices(),
+        anonymous::choices(),
+        answers::choices(),
+        bodies::choices(),
+        connections::choices(),
+        intermediaries::choices(),
+        keys::choices(),
+        limits::choices(),
     ]
     .concat()
 }
@@ -169,7 +162,7 @@ pub fn lawful(seed: u64, drawn: Drawn) -> Vec<Choice> {
         let random = draw(seed, choices[0].axis);
         let is_circumstance = choices[0].maker == Maker::Circumstance;
         let options = choices.len() as u64 + u64::from(is_circumstance);
-        let choice = choices.get((random % options) as usize).copied();
+        let choice = choices.into_iter().nth((random % options) as usize);
         vector.extend(choice.filter(|_| !is_circumstance || drawn == Drawn::ChoicesAndCircumstances));
     }
     vector
@@ -181,98 +174,14 @@ fn draw(seed: u64, axis: &str) -> u64 {
     digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-impl Build {
-    /// A server that makes these choices.
-    #[must_use]
-    pub fn new(choices: &[Choice]) -> Build {
-        let mut build = Build::default();
-        choices.iter().for_each(|choice| (choice.make)(&mut build));
-        build
+/// A server that makes these choices.
+#[must_use]
+pub fn variation(choices: &[Choice]) -> Variation {
+    let mut whole = Build::default();
+    for (number, choice) in choices.iter().enumerate() {
+        whole.add(choice.build.clone(), number + 1);
     }
-
-    fn layer(&mut self, layer: Layer) {
-        self.layers.push(layer);
-    }
-
-    /// Adds a layer that stands around all others, faults among them.
-    fn between(&mut self, layer: Layer) {
-        self.layers.push(Layer { outermost: true, ..layer });
-    }
-
-    /// Changes responses.
-    fn after(&mut self, change: impl Fn(&Request, &mut Response) + Send + Sync + 'static) {
-        self.layer(Layer::default().after(move |request, response, _| change(request, response)));
-    }
-
-    /// Changes responses with this status to some requests.
-    fn answered(
-        &mut self,
-        status: u16,
-        which: impl Fn(&Request) -> bool + Send + Sync + 'static,
-        change: impl Fn(&mut Response) + Send + Sync + 'static,
-    ) {
-        self.after(move |request, response| {
-            if response.status == status && which(request) {
-                change(response);
-            }
-        });
-    }
-
-    /// Answers some requests with the status `to`, where the reference answers with the status `from`.
-    fn turns(&mut self, from: u16, to: u16, which: impl Fn(&Request) -> bool + Send + Sync + 'static) {
-        self.answered(from, which, move |response| response.refuse(to));
-    }
-
-    /// Changes every animal that a response shows.
-    fn shows(&mut self, change: impl Fn(&mut Members) + Send + Sync + 'static) {
-        self.after(move |_, response| response.edit_pets(&change));
-    }
-
-    /// Changes responses inside the limiter, which counts the results.
-    fn after_inside(&mut self, change: impl Fn(&Request, &mut Response) + Send + Sync + 'static) {
-        self.inside.push(Layer::default().after(move |request, response, _| change(request, response)));
-    }
-
-    /// Changes requests.
-    fn edit(&mut self, edit: impl Fn(&mut Request) + Send + Sync + 'static) {
-        self.layer(Layer::default().before(move |request, _| {
-            edit(request);
-            None
-        }));
-    }
-
-    /// Changes the members of created animals before the reference reads them.
-    fn edit_created(&mut self, edit: impl Fn(&mut Members) + Send + Sync + 'static) {
-        self.edit(move |request| request.edit_object(&edit));
-    }
-
-    /// Changes the limiter, which then is no longer the reference's.
-    fn limit(&mut self, change: impl FnOnce(&mut Policy)) {
-        change(self.policy.get_or_insert_default());
-    }
-
-    /// Refuses the bodies of some creations.
-    fn refuse(&mut self, which: impl Fn(&Members) -> bool + Send + Sync + 'static) {
-        self.edit(move |request| {
-            if request.is_create() && request.object().is_some_and(|pet| which(&pet)) {
-                // The reference refuses this one with 400.
-                request.body = b"{}".to_vec();
-            }
-        });
-    }
-
-    /// The reference's setting and the layers.
-    #[must_use]
-    pub fn finish(mut self) -> Variation {
-        if let Some(policy) = self.policy {
-            self.setting.counts_in_layer = true;
-            self.layers.push(limiter(policy));
-        }
-        self.layers.extend(self.inside);
-        self.layers.extend(self.view.layers());
-        self.layers.sort_by_key(|layer| !layer.outermost);
-        Variation { setting: self.setting, layers: self.layers }
-    }
+    whole.finish()
 }
 
 #[cfg(test)]
@@ -317,7 +226,7 @@ mod tests {
     #[test]
     fn times_at_which_a_clock_starts_are_times() {
         for choice in choices() {
-            let start_at = Build::new(&[choice]).setting.start_at;
+            let start_at = variation(std::slice::from_ref(&choice)).setting.start_at;
             assert!(start_at.is_none_or(|time| time.parse::<jiff::Timestamp>().is_ok()), "{}", choice.name());
         }
     }

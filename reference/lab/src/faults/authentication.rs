@@ -3,108 +3,81 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::{Fault, fault, is_status};
+use super::{Builds, Fault, fault, is_status};
 use crate::Request;
 
+/// Every request.
+pub(super) fn any(_: &Request) -> bool {
+    true
+}
+
+/// Returns true if a token is the beginning of the key.
+fn is_beginning(token: &str, key: &str) -> bool {
+    token.len() > 8 && key.starts_with(token)
+}
+
+/// Returns true if a token differs from the key in its last character alone.
+pub(super) fn has_another_end(token: &str, key: &str) -> bool {
+    let but_last = |text: &str| text.char_indices().next_back().map(|(end, _)| text[..end].to_owned());
+    token.len() == key.len() && but_last(token) == but_last(key)
+}
+
+/// The user and the colon after it in the credential of the scheme Basic.
+pub(super) fn user_of_basic(value: &str) -> Option<String> {
+    let decoded = BASE64_STANDARD.decode(value.strip_prefix("Basic ")?).ok()?;
+    String::from_utf8(decoded).ok()
+}
+
 pub(super) fn faults() -> Vec<Fault> {
-    [valid(), missing(), inexact(), elsewhere(), order()].into_iter().flatten().collect()
-}
-
-fn valid() -> Vec<Fault> {
     vec![
-        fault("no-scope-for-orders", &["auth.valid-key"])
-            .does("Store orders are answered with 401, whatever the key is.")
-            .like("a key without the scope for one operation")
-            .turns(200, 401, Request::is_orders),
-        fault("old-header-on-fetches", &["auth.valid-key"])
-            .does("Fetches are answered with 401, whatever the key is.")
-            .like("one route that still looks for the key where it was before")
-            .turns(200, 401, Request::is_get),
-    ]
-}
-
-fn missing() -> Vec<Fault> {
-    vec![
-        fault("forbids", &["auth.missing-key", "auth.invalid-key"])
-            .does("A missing or invalid key is answered with 403.")
-            .like("403 for unknown callers")
-            .turns(401, 403, |_| true),
-        fault("anonymous-reads", &["auth.missing-key"])
-            .does("Reads need no key.")
-            .like("reads that are open to everybody")
-            .admits(|request, _| request.authorization().is_empty() && (request.is_list() || request.is_get())),
-        fault("open-orders", &["auth.missing-key"])
-            .does("Store orders need no key.")
-            .like("a route that was added beside the protected ones")
-            .admits(|request, _| request.authorization().is_empty() && request.is_orders()),
-        fault("header-required", &["auth.missing-key"])
-            .does("A missing key is answered with 400.")
-            .like("a required header that is validated like a parameter")
-            .turns(401, 400, |request| request.authorization().is_empty()),
-        fault("to-the-login", &["auth.missing-key"])
-            .does("A missing key is answered with 302.")
-            .like("a redirect to a page for logging in")
-            .answered(401, |request, response, _| {
-                if request.authorization().is_empty() {
-                    response.status = 302;
-                    response.set("location", "/login");
+        // A valid key is refused.
+        fault("auth.valid-key.no-scope-for-orders", "Orders get 401 with any key.").turns(200, 401, Request::is_orders),
+        fault("auth.valid-key.old-header-on-fetches", "Fetches get 401 with any key.").turns(200, 401, Request::is_get),
+        fault("auth.valid-key.known-to-every-second-replica", "Every second request gets 401.").edit(
+            |request, server| {
+                if server.key_of(request).is_some() && server.count().is_multiple_of(2) {
+                    request.authorize("a-key-of-another-replica");
                 }
-            }),
-        fault("any-key", &["auth.invalid-key"])
-            .does("Any token is accepted as a key.")
-            .like("a check that there is a key")
-            .mistakes(|_| true, |token, _| !token.is_empty()),
-        fault("token-crash", &["auth.invalid-key"])
-            .does("An unknown key is answered with 500.")
-            .like("a token that cannot be decoded")
+            },
+        ),
+        // A missing or unknown key is accepted, or refused otherwise.
+        fault("auth.missing-key.forbids", "A missing or invalid key gets 403.").also(&["auth.invalid-key"]).turns(
+            401,
+            403,
+            |_| true,
+        ),
+        fault("auth.missing-key.anonymous-reads", "Reads need no key.")
+            .presents(|request| request.is_list() || request.is_get(), |value, _| value.is_empty()),
+        fault("auth.missing-key.open-orders", "Store orders need no key.")
+            .presents(Request::is_orders, |value, _| value.is_empty()),
+        fault("auth.missing-key.header-required", "A missing key gets 400.")
+            .turns(401, 400, |request| request.authorization().is_empty()),
+        fault("auth.missing-key.to-the-login", "A missing key gets 302.").answered(401, |request, response, _| {
+            if request.authorization().is_empty() {
+                response.status = 302;
+                response.set("location", "/login");
+            }
+        }),
+        fault("auth.invalid-key.any-key", "Any token is accepted as a key.")
+            .mistakes(any, |token, _| !token.is_empty()),
+        fault("auth.invalid-key.token-crash", "An unknown key gets 500.")
             .turns(401, 500, |request| request.token().is_some()),
-        fault("unknown-key-404", &["auth.invalid-key"])
-            .does("An unknown key is answered with 404.")
-            .like("a lookup of the key whose miss is a 404")
+        fault("auth.invalid-key.unknown-key-404", "An unknown key gets 404.")
             .turns(401, 404, |request| request.token().is_some()),
-    ]
-}
-
-fn inexact() -> Vec<Fault> {
-    vec![
-        fault("prefixes", &["auth.exact-key"])
-            .does("The beginning of a key is accepted as the key.")
-            .like("a comparison that ends with the shorter text")
-            .mistakes(|_| true, |token, key| token.len() > 8 && key.starts_with(token)),
-        fault("prefixes-on-fetches", &["auth.exact-key"])
-            .does("For fetches, the beginning of a key is accepted as the key.")
-            .like("a route with a comparison of its own")
-            .mistakes(Request::is_get, |token, key| token.len() > 8 && key.starts_with(token)),
-        fault("narrow-column", &["auth.exact-key"])
-            .does("A key with another last character is accepted.")
-            .like("a key in a column that is too narrow for its last character")
-            .mistakes(
-                |_| true,
-                |token, key| token.len() == key.len() && token.get(1..token.len() - 1) == key.get(1..key.len() - 1),
-            ),
-        fault("suffixes", &["auth.exact-key"])
-            .does("A key with something behind it is accepted.")
-            .like("a hash that looks at so many characters and no more")
-            .mistakes(|_| true, |token, key| token.starts_with(key)),
-        fault("another-word", &["auth.exact-key"])
-            .does("A key with another word behind it is accepted.")
-            .like("the second word, whatever comes after it")
-            .admits(|request, key| {
-                let mut words = request.authorization().split(' ');
-                words.next() == Some("Bearer") && words.next() == Some(key)
-            }),
-        fault("any-case-keys", &["auth.exact-key"])
-            .does("A key in another case is accepted.")
-            .like("a collation that does not distinguish cases")
-            .mistakes(|_| true, |token, key| token.eq_ignore_ascii_case(key)),
-    ]
-}
-
-fn elsewhere() -> Vec<Fault> {
-    vec![
-        fault("key-in-query", &["auth.bearer-header"])
-            .does("The key is accepted in the query.")
-            .like("a parameter for links in a browser")
+        // Something similar to the key is accepted.
+        fault("auth.exact-key.prefixes", "The beginning of a key is accepted as the key.").mistakes(any, is_beginning),
+        fault("auth.exact-key.prefixes-on-fetches", "For fetches, the beginning of a key is accepted as the key.")
+            .mistakes(Request::is_get, is_beginning),
+        fault("auth.exact-key.narrow-column", "A key with another last character is accepted.")
+            .mistakes(any, has_another_end),
+        fault("auth.exact-key.suffixes", "A key with something behind it is accepted.")
+            .mistakes(any, |token, key| token.starts_with(key)),
+        fault("auth.exact-key.another-word", "A key with another word behind it is accepted.")
+            .mistakes(any, |token, key| token.split(' ').next() == Some(key)),
+        fault("auth.exact-key.any-case-keys", "A key in another case is accepted.")
+            .mistakes(any, str::eq_ignore_ascii_case),
+        // The key is accepted in another place.
+        fault("auth.bearer-header.key-in-query", "The key is accepted in the query.")
             .admits(|request, key| {
                 request.parameter("api_key") == Some(key) || request.parameter("access_token") == Some(key)
             })
@@ -116,59 +89,33 @@ fn elsewhere() -> Vec<Fault> {
                     .collect::<Vec<_>>()
                     .join("&");
             }),
-        fault("key-in-header", &["auth.bearer-header"])
-            .does("The key is accepted in X-Api-Key.")
-            .like("the header that keys came in before")
+        fault("auth.bearer-header.key-in-header", "The key is accepted in X-Api-Key.")
             .admits(|request, key| request.header("x-api-key") == key),
-        fault("bare-key", &["auth.bearer-header"])
-            .does("The key is accepted without a scheme.")
-            .like("a scheme that is cut off if it is there")
-            .admits(|request, key| request.authorization() == key),
-        fault("bare-key-for-orders", &["auth.bearer-header"])
-            .does("For store orders, the key is accepted without a scheme.")
-            .like("a route with a parser of its own")
-            .admits(|request, key| request.is_orders() && request.authorization() == key),
-        fault("any-scheme", &["auth.bearer-header"])
-            .does("The key is accepted with any scheme.")
-            .like("the second word, whatever the first one is")
-            .admits(|request, key| request.authorization().split(' ').nth(1) == Some(key)),
-        fault("basic", &["auth.bearer-header"])
-            .does("The key is accepted as a user name of the scheme Basic.")
-            .like("the key as a user's name, for the command line")
-            .admits(|request, key| {
-                let decoded =
-                    request.authorization().strip_prefix("Basic ").and_then(|text| BASE64_STANDARD.decode(text).ok());
-                decoded.is_some_and(|bytes| bytes.starts_with(key.as_bytes()))
-            }),
-        fault("key-in-cookie", &["auth.bearer-header"])
-            .does("The key is accepted in a cookie.")
-            .like("a session that lasts in the browser")
+        fault("auth.bearer-header.bare-key", "The key is accepted without a scheme.")
+            .presents(any, |value, key| value == key),
+        fault("auth.bearer-header.bare-key-for-orders", "For store orders, the key is accepted without a scheme.")
+            .presents(Request::is_orders, |value, key| value == key),
+        fault("auth.bearer-header.any-scheme", "The key is accepted with any scheme.")
+            .presents(any, |value, key| value.split(' ').nth(1) == Some(key)),
+        fault("auth.bearer-header.basic", "The key is accepted as a user name of the scheme Basic.")
+            .presents(any, |value, key| user_of_basic(value).is_some_and(|user| user.starts_with(key))),
+        fault("auth.bearer-header.key-in-cookie", "The key is accepted in a cookie.")
             .admits(|request, key| request.header("cookie").contains(key)),
-        fault("key-in-body", &["auth.bearer-header"])
-            .does("The key is accepted in a member of the body.")
-            .like("a token that forms send with their other fields")
-            .admits(|request, key| {
-                request.object().is_some_and(|members| members.get("access_token").is_some_and(|token| token == key))
-            }),
-        fault("access-token-field", &["auth.bearer-header"])
-            .does("The key is accepted in the field X-Access-Token.")
-            .like("a gateway that passes the token on in a field of its own")
+        fault("auth.bearer-header.key-in-body", "The key is accepted in a body's member.").admits(|request, key| {
+            request.object().is_some_and(|members| members.get("access_token").is_some_and(|token| token == key))
+        }),
+        fault("auth.bearer-header.access-token-field", "The key is accepted in the field X-Access-Token.")
             .admits(|request, key| request.header("x-access-token") == key),
-    ]
-}
-
-fn order() -> Vec<Fault> {
-    vec![
-        fault("body-first", &["auth.before-all-else"])
-            .does("Without a valid key, an invalid body is answered with 400.")
-            .like("a body that is read before anybody asks for the key")
-            .turns(401, 400, |request| {
+        // Something else is checked before the key.
+        fault("auth.before-all-else.body-first", "Without a key, an invalid body gets 400.").turns(
+            401,
+            400,
+            |request| {
                 request.is_create()
                     && !request.object().is_some_and(|pet| pet.contains_key("name") && pet.contains_key("categoryId"))
-            }),
-        fault("status-first", &["auth.before-all-else"])
-            .does("Without a valid key, a creation with an unknown status is answered with 400.")
-            .like("a model that is validated before anybody asks for the key")
+            },
+        ),
+        fault("auth.before-all-else.status-first", "Without a valid key, a creation with an unknown status gets 400.")
             .turns(401, 400, |request| {
                 request.is_create()
                     && request.object().is_some_and(|pet| {
@@ -176,38 +123,30 @@ fn order() -> Vec<Fault> {
                         is_complete && pet.get("status").is_some_and(|status| !status.as_str().is_some_and(is_status))
                     })
             }),
-        fault("no-body-first", &["auth.before-all-else"])
-            .does("Without a valid key, an empty body is answered with 400.")
-            .like("a body that has to be there before anything else")
-            .turns(401, 400, |request| request.is_create() && request.body.is_empty()),
-        fault("parameters-first", &["auth.before-all-else"])
-            .does("Without a valid key, a limit of 0 is answered with 400.")
-            .like("parameters that are bound before the handler runs")
-            .turns(401, 400, |request| request.is_list() && request.parameter("limit") == Some("0")),
-        fault("large-limit-first", &["auth.before-all-else"])
-            .does("Without a valid key, a limit over 100 is answered with 400.")
-            .like("a bound on a parameter that is checked before the handler runs")
+        fault("auth.before-all-else.no-body-first", "Without a valid key, an empty body is answered with 400.").turns(
+            401,
+            400,
+            |request| request.is_create() && request.body.is_empty(),
+        ),
+        fault("auth.before-all-else.parameters-first", "Without a valid key, a limit of 0 is answered with 400.")
+            .turns(401, 400, |request| request.lists_with("limit", "0")),
+        fault("auth.before-all-else.large-limit-first", "Without a valid key, a limit over 100 is answered with 400.")
             .turns(401, 400, |request| {
                 request.is_list() && request.number_of("limit").is_some_and(|limit| limit > 100)
             }),
-        fault("category-first", &["auth.before-all-else"])
-            .does("Without a valid key, a category that is no number is answered with 400.")
-            .like("a body that is deserialised before the handler runs")
+        fault("auth.before-all-else.category-first", "Without a valid key, a category that is no number gets 400.")
             .turns(401, 400, |request| {
                 request.is_create()
                     && request.object().is_some_and(|pet| pet.get("categoryId").is_some_and(|id| !id.is_number()))
             }),
-        fault("route-first", &["auth.before-all-else"])
-            .does("Without a valid key, an id that is no int64 is answered with 404.")
-            .like("a route that takes digits only, and else does not match")
-            .turns(401, 404, |request| request.is_get() && request.id().is_none()),
-        fault("stored-then-refused", &["auth.refused-stores-nothing"])
-            .does("A creation that is refused with 401 stores the animal.")
-            .like("a handler that runs beside the check of its key")
+        fault("auth.before-all-else.route-first", "Without a valid key, an id that is no int64 gets 404.").turns(
+            401,
+            404,
+            Request::gets_malformed,
+        ),
+        fault("auth.refused-stores-nothing.stored-then-refused", "A creation refused with 401 stores the animal.")
             .stores_refused(401, |_| true),
-        fault("unknown-key-stores", &["auth.refused-stores-nothing"])
-            .does("A creation with an unknown key is refused and stores the animal.")
-            .like("a key that is checked when the answer is written")
+        fault("auth.refused-stores-nothing.unknown-key-stores", "A creation refused for its key stores the animal.")
             .stores_refused(401, |request| request.token().is_some()),
     ]
 }

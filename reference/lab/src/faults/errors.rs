@@ -2,12 +2,8 @@
 
 use serde_json::json;
 
-use super::{Fault, fault, set};
+use super::{Builds, Fault, fault, set};
 use crate::Response;
-
-pub(super) fn faults() -> Vec<Fault> {
-    [shapes(), labels()].into_iter().flatten().collect()
-}
 
 impl Fault {
     /// Changes the responses that are errors.
@@ -20,85 +16,51 @@ impl Fault {
     }
 }
 
-fn shapes() -> Vec<Fault> {
+pub(super) fn faults() -> Vec<Fault> {
     vec![
-        fault("error-is-a-word", &["errors.shape"])
-            .does("Errors have one member, called error.")
-            .like("one member with a sentence in it")
-            .errs(|response| {
-                response.set_json(json!({"error": "it was refused"}));
-            }),
-        fault("detail", &["errors.shape"])
-            .does("A 400 has the member detail and none of an Error.")
-            .like("the error body that a framework comes with")
-            .errs(|response| {
-                if response.status == 400 {
-                    response.set_json(json!({"detail": [{"loc": ["body", "name"], "msg": "field required"}]}));
-                }
-            }),
-        fault("nested-error", &["errors.shape"])
-            .does("Errors are inside another object.")
-            .like("an object around the error")
-            .errs(|response| {
-                let error = response.json().unwrap_or_default();
-                response.set_json(json!({ "error": error }));
-            }),
-        fault("numeric-codes", &["errors.shape"])
-            .does("Codes are numbers.")
-            .like("codes that are numbers")
+        // Members of an Error.
+        fault("errors.shape.error-is-a-word", "Errors have one member, called error.").errs(|response| {
+            response.set_json(json!({"error": "it was refused"}));
+        }),
+        fault("errors.shape.detail", "A 400 has the member detail and none of an Error.").errs(|response| {
+            if response.status == 400 {
+                response.set_json(json!({"detail": [{"loc": ["body", "name"], "msg": "field required"}]}));
+            }
+        }),
+        fault("errors.shape.nested-error", "Errors are inside another object.").errs(|response| {
+            let error = response.json().unwrap_or_default();
+            response.set_json(json!({ "error": error }));
+        }),
+        fault("errors.shape.numeric-codes", "Codes are numbers.")
             .errs(|response| response.edit_error(|error| set(error, "code", 1_000))),
-        fault("empty-401", &["errors.shape"])
-            .does("A 401 has no body.")
-            .like("a filter in front that only sets the status")
-            .errs(|response| {
-                if response.status == 401 {
-                    response.body.clear();
-                    response.remove("content-type");
-                }
-            }),
-        fault("status-as-string", &["errors.shape"])
-            .does("The status in an Error is a string.")
-            .like("a status that is put together as text")
-            .errs(|response| {
-                let status = response.status.to_string();
-                response.edit_error(|error| set(error, "status", status));
-            }),
-        fault("no-message", &["errors.shape"])
-            .does("Errors have no message.")
-            .like("messages that are left out in production")
+        fault("errors.shape.empty-401", "A 401 has no body.").errs(|response| {
+            if response.status == 401 {
+                response.body.clear();
+                response.remove("content-type");
+            }
+        }),
+        fault("errors.shape.status-as-string", "The status in an Error is a string.").errs(|response| {
+            let status = response.status.to_string();
+            response.edit_error(|error| set(error, "status", status));
+        }),
+        fault("errors.shape.no-message", "Errors have no message.")
             .errs(|response| response.edit_error(|error| drop(error.remove("message")))),
-        fault("always-400", &["errors.status-member"])
-            .does("The status in an Error is always 400.")
-            .like("a constant that was copied")
+        fault("errors.status-member.always-400", "The status in an Error is always 400.")
             .errs(|response| response.edit_error(|error| set(error, "status", 400))),
-        fault("status-0", &["errors.status-member"])
-            .does("The status in an Error is always 0.")
-            .like("a field that nobody fills in")
+        fault("errors.status-member.status-0", "The status in an Error is always 0.")
             .errs(|response| response.edit_error(|error| set(error, "status", 0))),
-    ]
-}
-
-fn labels() -> Vec<Fault> {
-    vec![
-        fault("problem-json", &["errors.media-type"])
-            .does("Errors are labelled application/problem+json.")
+        // Media types of errors.
+        fault("errors.media-type.problem-json", "Errors are labelled application/problem+json.")
             .like("the media type of RFC 9457")
             .errs(|response| response.set("content-type", "application/problem+json")),
-        fault("text-errors", &["errors.media-type"])
-            .does("Errors are labelled text/plain.")
-            .like("errors sent as text")
+        fault("errors.media-type.text-errors", "Errors are labelled text/plain.")
             .errs(|response| response.set("content-type", "text/plain; charset=utf-8")),
-        fault("html-404", &["errors.elsewhere"])
-            .does("Unknown paths are answered with a page.")
-            .like("the page that a framework has for unknown paths")
-            .after(|request, response, _| {
-                if !request.is_get() && response.status == 404 {
-                    response.set_body("text/html", "<h1>Not Found</h1>");
-                }
-            }),
-        fault("plain-405", &["errors.elsewhere"])
-            .does("Methods that are not there are answered with text.")
-            .like("a sentence for a method that is not there")
+        fault("errors.elsewhere.html-404", "Unknown paths get a page.").after(|request, response, _| {
+            if !request.is_get() && response.status == 404 {
+                response.set_body("text/html", "<h1>Not Found</h1>");
+            }
+        }),
+        fault("errors.elsewhere.plain-405", "Methods that are not there get text.")
             .answered(405, |_, response, _| response.set_body("text/plain", "Method Not Allowed")),
     ]
 }

@@ -4,13 +4,16 @@
 
 use serde_json::Value;
 
-use super::limiter::{Flaw, Policy, limiter};
+use super::build::{Build, Builds};
+use super::limiter::{Anchor, Flaw};
 use super::members::{Members, change, is_status, set, set_missing};
-use super::{Layer, Rate, Request, Response, ServerState, Variation};
+use super::{Layer, Rate, Request, ServerState, Variation};
 use animal_store_reference::Plan;
+pub use near_misses::readers;
 
 mod authentication;
 mod bodies;
+mod clients;
 mod connections;
 mod create;
 mod credentials;
@@ -20,6 +23,7 @@ mod headers;
 mod limits;
 mod list;
 mod names;
+mod near_misses;
 mod pages;
 mod quota;
 mod reading;
@@ -30,70 +34,64 @@ mod values;
 mod versioning;
 
 /// A defect of a broken server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Fault {
     /// The name of the fault: the first requirement that it breaks, and a short name. It never changes.
     pub name: String,
     /// The behaviour of the broken server, in one sentence.
     pub does: &'static str,
-    /// The real servers that do this, or their reason for it.
+    /// A product that does this, or the standard that describes it; empty for none.
     pub like: &'static str,
     /// The requirements that the fault breaks.
-    pub targets: &'static [&'static str],
+    pub targets: Vec<&'static str>,
     /// The smallest plan whose limits leave a suite room to show the fault.
     pub plan: Plan,
-    /// The server that has the fault.
-    pub variation: Variation,
     /// The share of the requests in which the fault shows, if not all.
     pub rate: Option<Rate>,
+    build: Build,
 }
 
-/// A fault that does nothing yet. Its name begins with the first of the requirements that it breaks.
-fn fault(short: &'static str, targets: &'static [&'static str]) -> Fault {
-    Fault {
-        name: format!("{}.{short}", targets[0]),
-        does: "",
-        like: "",
-        targets,
-        plan: Plan::Free,
-        variation: Variation::default(),
-        rate: None,
+/// A fault that does nothing yet. Its name begins with a requirement that it breaks.
+fn fault(name: &'static str, does: &'static str) -> Fault {
+    let (requirement, _) = name.rsplit_once('.').unwrap_or((name, ""));
+    let (targets, build) = (vec![requirement], Build::default());
+    Fault { name: name.to_owned(), does, like: "", targets, plan: Plan::Free, rate: None, build }
+}
+
+impl Builds for Fault {
+    fn build(&mut self) -> &mut Build {
+        &mut self.build
+    }
+
+    fn layer(mut self, layer: Layer) -> Fault {
+        self.build.inside.push(layer);
+        self
     }
 }
 
 impl Fault {
-    /// Says what the broken server does, in one sentence.
-    fn does(mut self, sentence: &'static str) -> Fault {
-        self.does = sentence;
+    /// The server that has the fault.
+    #[must_use]
+    pub fn variation(&self) -> Variation {
+        self.build.clone().finish()
+    }
+
+    /// Names further requirements that the fault breaks.
+    fn also(mut self, targets: &[&'static str]) -> Fault {
+        self.targets.extend(targets);
         self
     }
 
-    /// Names the real servers that do this, or their reason for it.
-    fn like(mut self, servers: &'static str) -> Fault {
-        self.like = servers;
+    /// Names a product that does this, or the standard that describes it.
+    fn like(mut self, product: &'static str) -> Fault {
+        self.like = product;
         self
     }
 
-    fn before(self, change: impl Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync + 'static) -> Fault {
-        self.layer(Layer::default().before(change))
-    }
-
-    /// Changes requests, and answers none of them itself.
-    fn edit(self, change: impl Fn(&mut Request, &ServerState) + Send + Sync + 'static) -> Fault {
-        self.before(move |request, server| {
-            change(request, server);
-            None
-        })
-    }
-
-    /// Changes the members of created animals before the reference reads them.
-    fn edit_created(self, change: impl Fn(&mut Members) + Send + Sync + 'static) -> Fault {
-        self.edit(move |request, _| request.edit_object(&change))
-    }
-
-    /// Takes some values of a member of created animals for other values.
-    fn reads(self, member: &'static str, change: impl Fn(&Value) -> Option<Value> + Send + Sync + 'static) -> Fault {
-        self.edit_created(move |pet| super::members::change(pet, member, &change))
+    /// Sets the smallest plan whose limits admit enough requests to show the fault.
+    fn on(mut self, plan: Plan) -> Fault {
+        self.plan = plan;
+        self
     }
 
     /// Takes one value of a member of created animals for another value.
@@ -116,31 +114,14 @@ impl Fault {
         })
     }
 
+    /// Admits some requests whose `Authorization` the server mistakes for that with the key.
+    fn presents(self, which: fn(&Request) -> bool, mistakes: fn(value: &str, key: &str) -> bool) -> Fault {
+        self.admits(move |request, key| which(request) && mistakes(request.authorization(), key))
+    }
+
     /// Admits some requests with a bearer token that the server mistakes for the key.
     fn mistakes(self, which: fn(&Request) -> bool, mistakes: fn(token: &str, key: &str) -> bool) -> Fault {
         self.admits(move |request, key| which(request) && request.token().is_some_and(|token| mistakes(token, key)))
-    }
-
-    /// Answers some requests with the status `to`, where the reference answers with the status `from`.
-    fn turns(self, from: u16, to: u16, which: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Fault {
-        self.answered(from, move |request, response, _| {
-            if which(request) {
-                response.refuse(to);
-            }
-        })
-    }
-
-    /// Changes responses with a status.
-    fn answered(
-        self,
-        status: u16,
-        change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static,
-    ) -> Fault {
-        self.after(move |request, response, server| {
-            if response.status == status {
-                change(request, response, server);
-            }
-        })
     }
 
     /// Answers some creations with a status, except those without a valid key and those over the limit.
@@ -152,80 +133,24 @@ impl Fault {
         })
     }
 
-    /// Changes every animal that the responses to some requests show.
-    fn shows_in(
-        self,
-        which: impl Fn(&Request) -> bool + Send + Sync + 'static,
-        change: impl Fn(&mut Members) + Send + Sync + 'static,
-    ) -> Fault {
-        self.after(move |request, response, _| {
-            if which(request) {
-                response.edit_pets(&change);
-            }
-        })
-    }
-
-    /// Changes every animal that a response shows.
-    fn shows(self, change: impl Fn(&mut Members) + Send + Sync + 'static) -> Fault {
-        self.shows_in(|_| true, change)
-    }
-
     /// Changes the animals of lists.
     fn lists(self, change: impl Fn(&mut Vec<Value>, &Request, &ServerState) + Send + Sync + 'static) -> Fault {
         self.after(move |request, response, server| response.edit_list(request, |pets| change(pets, request, server)))
     }
-
-    fn after(self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Fault {
-        self.layer(Layer::default().after(change))
-    }
-
-    /// Changes responses after all other layers, the limiter among them.
-    fn outside(mut self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Fault {
-        self.variation.layers.insert(0, Layer::default().after(change));
-        self
-    }
-
-    fn layer(mut self, layer: Layer) -> Fault {
-        self.variation.layers.push(layer);
-        self
-    }
-
-    /// Sets another limiter than the reference's.
-    fn limiter(mut self, policy: Policy) -> Fault {
-        self.variation.setting.counts_in_layer = true;
-        self.variation.layers.insert(0, limiter(policy));
-        self
-    }
-
-    /// Sets a limiter with a flaw.
-    fn flaw(self, flaw: Flaw) -> Fault {
-        self.limiter(Policy { flaw: Some(flaw), ..Policy::default() })
-    }
-
-    /// Sets the smallest plan whose limits admit enough requests to show the fault.
-    fn on(mut self, plan: Plan) -> Fault {
-        self.plan = plan;
-        self
-    }
-
-    /// Sets the time at which the clock of the server starts.
-    fn start_at(mut self, time: &'static str) -> Fault {
-        self.variation.setting.start_at = Some(time);
-        self
-    }
-
-    fn stock(mut self, animals: usize) -> Fault {
-        self.variation.setting.stock = animals;
-        self
-    }
 }
 
-/// Every fault, in the order of the specification.
+/// Gives a request the first known key. Returns true if there is one.
+fn give_key(request: &mut Request, server: &ServerState) -> bool {
+    server.keys().first().map(|key| request.authorize(key)).is_some()
+}
+
+/// Every fault that was written by itself, in the order of the specification. [`readers`] has those that follow from near misses.
 #[must_use]
 pub fn faults() -> Vec<Fault> {
     [
         service::faults(),
         connections::faults(),
+        clients::faults(),
         resources::faults(),
         list::faults(),
         pages::faults(),
@@ -244,9 +169,13 @@ pub fn faults() -> Vec<Fault> {
         limits::faults(),
         versioning::faults(),
     ]
-    .into_iter()
-    .flatten()
-    .collect()
+    .concat()
+}
+
+/// Every fault: those of [`faults`], and then those of [`readers`].
+#[must_use]
+pub fn every() -> Vec<Fault> {
+    [faults(), readers()].concat()
 }
 
 #[cfg(test)]
@@ -258,10 +187,10 @@ mod tests {
     #[test]
     fn names_are_unique_and_sentences_are_whole() {
         let mut names = HashSet::new();
-        for fault in faults() {
+        for fault in every() {
             assert!(names.insert(fault.name.clone()), "two faults are called {}", fault.name);
             assert!(fault.does.ends_with('.') && !fault.like.ends_with('.'), "{}: {}", fault.name, fault.does);
-            let start_at = fault.variation.setting.start_at;
+            let start_at = fault.variation().setting.start_at;
             assert!(start_at.is_none_or(|time| time.parse::<jiff::Timestamp>().is_ok()), "{}", fault.name);
         }
     }

@@ -29,37 +29,6 @@ pub enum Animals {
     File(PathBuf),
 }
 
-/// The reason why a file gives no animals.
-#[derive(Debug, thiserror::Error)]
-pub enum AnimalsError {
-    /// The file cannot be read.
-    #[error("cannot read the animals of {}: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        error: std::io::Error,
-    },
-    /// The file is not a JSON array.
-    #[error("{} is not a JSON array of animals: {problem}", path.display())]
-    NoArray {
-        /// The file.
-        path: PathBuf,
-        /// The error and its position.
-        problem: String,
-    },
-    /// An entry is not a valid animal.
-    #[error("entry {number} of {} is not a valid animal: {problem}", path.display())]
-    Entry {
-        /// The file.
-        path: PathBuf,
-        /// The number of the entry, from 1.
-        number: usize,
-        /// The violated condition.
-        problem: String,
-    },
-}
-
 impl FromStr for Animals {
     type Err = String;
 
@@ -89,14 +58,13 @@ impl Animals {
     ///
     /// # Errors
     ///
-    /// [`AnimalsError`], which names the file, the entry and the problem.
-    pub fn read(&self) -> Result<Vec<NewPet>, AnimalsError> {
+    /// A sentence that names the file, the entry and the problem.
+    pub fn read(&self) -> Result<Vec<NewPet>, String> {
         match self {
             Self::Generated(count) => Ok((1..=u64::from(*count)).map(generate).collect()),
             Self::File(path) => {
-                let text =
-                    std::fs::read(path).map_err(|error| AnimalsError::Unreadable { path: path.clone(), error })?;
-                parse(path, &text)
+                let unreadable = |error| format!("cannot read the animals of {}: {error}", path.display());
+                parse(path, &std::fs::read(path).map_err(unreadable)?)
             }
         }
     }
@@ -116,14 +84,15 @@ fn generate(number: u64) -> NewPet {
     NewPet { name: format!("{name} {number}"), category_id: random.i64(1..=CATEGORIES), status }
 }
 
-fn parse(path: &Path, text: &[u8]) -> Result<Vec<NewPet>, AnimalsError> {
-    let entries: Vec<&RawValue> = serde_json::from_slice(text)
-        .map_err(|error| AnimalsError::NoArray { path: path.to_owned(), problem: error.to_string() })?;
+fn parse(path: &Path, text: &[u8]) -> Result<Vec<NewPet>, String> {
+    let path = path.display();
+    let entries: Vec<&RawValue> =
+        serde_json::from_slice(text).map_err(|error| format!("{path} is not a JSON array of animals: {error}"))?;
     let read = |(number, entry): (usize, &RawValue)| {
         NewPet::parse(entry.get().as_bytes()).map_err(|error| {
             // A place within the entry would be taken for one in the file.
-            let problem = error.split(" at line ").next().unwrap_or_default().to_owned();
-            AnimalsError::Entry { path: path.to_owned(), number, problem }
+            let problem = error.split(" at line ").next().unwrap_or_default();
+            format!("entry {number} of {path} is not a valid animal: {problem}")
         })
     };
     (1..).zip(entries).map(read).collect()
@@ -170,9 +139,9 @@ mod tests {
             ),
         ] {
             let error = parse(Path::new("a.json"), text.as_bytes()).expect_err("it is refused");
-            assert_eq!(error.to_string(), expected, "{text}");
+            assert_eq!(error, expected, "{text}");
         }
         let missing = Animals::File("/nonexistent/animals.json".into()).read().expect_err("there is no such file");
-        assert!(missing.to_string().contains("/nonexistent/animals.json"), "{missing}");
+        assert!(missing.contains("/nonexistent/animals.json"), "{missing}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-use animal_store_reference::address::Address;
+use animal_store_reference::Address;
 
 use crate::support::{Folder, ask, eventually};
 
@@ -51,7 +51,10 @@ fn suite_that_takes_for_ever() {
     let (address, key) = server_under_test();
     // The plain reference has no animals at the start.
     if ask(&address, "GET", "/v1/pets", &key, None).json() != serde_json::json!([]) {
-        std::fs::write(std::env::var("CHALLENGE_TEST_MARK").expect("set by the test"), "").expect("a writable folder");
+        let mark = std::env::var("CHALLENGE_TEST_MARK").expect("set by the test");
+        // The mark is whole as soon as it is there.
+        std::fs::write(format!("{mark}.new"), format!("{address} {}", std::process::id())).expect("a writable folder");
+        std::fs::rename(format!("{mark}.new"), mark).expect("a writable folder");
         loop {
             std::thread::park();
         }
@@ -70,6 +73,7 @@ fn a_suite_is_shown_what_it_notices_what_it_misses_and_whom_it_wrongs() {
     assert!(stderr.contains("2 of 5 faults were missed"), "{stderr}");
     assert!(stdout.contains("list.limit-default.all-by-status\n"), "the suite lists without a status: {stdout}");
     assert!(stdout.contains("create.success.created-is-200\n") && stdout.contains("accepted in"), "{stdout}");
+    assert!(stdout.contains("      shown by POST /pets {\"name\""), "{stdout}");
     let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
     let noticed = read["faults"].as_array().expect("faults").iter().filter(|fault| fault["noticed"] == true).count();
     assert_eq!(noticed, 3, "{read:#}");
@@ -188,6 +192,59 @@ fn an_earlier_report_stays_where_a_challenge_cannot_start() {
     }
 }
 
+fn kill(signal: &str, process: &str) -> bool {
+    let status = Command::new("sh").args(["-c", &format!("kill -{signal} {process} 2> /dev/null")]).status();
+    status.expect("sh runs").success()
+}
+
+/// Ends a challenge with a signal while its suite waits. Returns its output, and the address of the server and the process of the suite.
+fn killed(folder: &Folder, args: &[&str], signal: &str) -> (Output, (String, String)) {
+    let mark = folder.path().join("mark");
+    let mut command = challenge(args, "suite_that_takes_for_ever");
+    command.env("CHALLENGE_TEST_MARK", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let temporary = folder.path().join("temporary");
+    std::fs::create_dir_all(&temporary).expect("a folder");
+    let child = command.env("TMPDIR", &temporary).spawn().expect("the program starts");
+    let marked = eventually("the suite of the broken server", || std::fs::read_to_string(&mark).ok());
+    assert!(kill(signal, &child.id().to_string()));
+    let output = child.wait_with_output().expect("it ends");
+    let (address, process) = marked.split_once(' ').expect("two words");
+    (output, (address.to_owned(), process.to_owned()))
+}
+
+#[test]
+fn a_killed_challenge_leaves_no_server_and_no_folder_behind() {
+    for signal in ["TERM", "HUP", "KILL"] {
+        let folder = Folder::new();
+        let args = ["--lawful", "0", "--fault", "list.limit-default.fifty"];
+        let (_, (address, suite)) = killed(&folder, &args, signal);
+        if signal == "KILL" {
+            // Nobody ends the suite in the place of a program that was ended by force.
+            assert!(kill("KILL", &suite));
+        }
+        eventually("the end of the suite", || {
+            let state = std::fs::read_to_string(format!("/proc/{suite}/stat")).unwrap_or_default();
+            // A dead process whose new parent has not collected it yet is gone as well.
+            (state.is_empty() || state.contains(") Z ")).then_some(())
+        });
+        assert!(std::net::TcpStream::connect(&address).is_err(), "{signal}: a server is left at {address}");
+        let left: Vec<_> = std::fs::read_dir(folder.path().join("temporary")).expect("a folder").collect();
+        assert!(left.is_empty(), "{signal}: {left:?}");
+    }
+}
+
+#[test]
+fn two_reports_in_one_file_are_refused_before_anything_is_tried() {
+    let folder = Folder::new();
+    let path = folder.path().join("a.json");
+    let reports = [format!("json={}", path.display()), format!("json={}/./a.json", folder.path().display())];
+    let args = ["challenge", "--lawful", "0", "--report", &reports[0], "--report", &reports[1], "--", "true"];
+    let output = crate::support::program(&args);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("two reports would be written to"), "{output:?}");
+    assert!(!path.exists(), "an empty report is left");
+}
+
 #[test]
 fn an_interrupted_challenge_shows_what_is_known() {
     let folder = Folder::new();
@@ -195,14 +252,7 @@ fn an_interrupted_challenge_shows_what_is_known() {
     let report = format!("json={}", json.display());
     // Servers of these faults have animals from the start.
     let args = ["--lawful", "0", "--fault", "list.limit-default.fifty", "--report", &report];
-    let mark = folder.path().join("mark");
-    let mut command = challenge(&args, "suite_that_takes_for_ever");
-    command.env("CHALLENGE_TEST_MARK", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("the program starts");
-    eventually("the suite of the broken server", || mark.exists().then_some(()));
-    let status = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
-    assert!(status.expect("sh runs").success());
-    let output = child.wait_with_output().expect("it ends");
+    let (output, _) = killed(&folder, &args, "INT");
     assert_eq!(output.status.code(), Some(4), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"), "{output:?}");
     let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");

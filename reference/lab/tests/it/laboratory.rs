@@ -190,7 +190,7 @@ fn lists_are_for_people_and_for_programs() {
         let listed: serde_json::Value = serde_json::from_str(&output(&["--format", "json"])).expect("JSON");
         let entry = listed.as_array().expect("an array").iter().find(|entry| entry["name"] == name);
         let entry = entry.expect("an entry");
-        for member in ["requirement", "does", "as_with"] {
+        for member in ["requirement", "does"] {
             assert!(entry[member].as_str().is_some_and(|text| !text.is_empty()), "{member} of {entry}");
         }
     }

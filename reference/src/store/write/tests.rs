@@ -1,17 +1,17 @@
-use super::super::schema::{self, Durability};
+use super::super::open;
 use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn job(name: &str) -> Job {
-    let pet = NewPet { name: name.to_owned(), category_id: 1, status: None };
-    Job { work: Work::Create(pet), answer: oneshot::channel().0 }
+/// The insertion of an animal of this name.
+fn adding(name: &'static str) -> Change {
+    Box::new(move |conn| conn.prepare("INSERT INTO animals (name, category_id) VALUES (?1, 1)")?.insert([name]))
 }
 
 fn database() -> (Connection, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("animals.sqlite");
-    (schema::open(&path, Durability::None, schema::SERVER_PATIENCE).expect("a database"), folder)
+    (open::open(&path, open::TEMPORARY, open::SERVER_PATIENCE).expect("a database"), folder)
 }
 
 fn writer() -> (Writer, tempfile::TempDir) {
@@ -29,13 +29,12 @@ fn a_batch_is_stored_whole_or_not_at_all_and_the_next_one_goes_on() {
     };
     // SQLite ends a transaction by itself on some errors, and leaves it open on others.
     conn.execute_batch(&(trigger("refused", "ABORT") + &trigger("undone", "ROLLBACK"))).expect("triggers");
-    let mut answers = Vec::new();
     for bad in ["refused", "undone"] {
-        let error = commit(&conn, &[job("Rex"), job(bad), job("Bella")], &mut answers).expect_err("it fails");
+        let error = commit(&conn, vec![adding("Rex"), adding(bad), adding("Bella")]).expect_err("it fails");
         assert!(error.to_string().contains(&format!("as {bad}")), "{error}");
         assert!(conn.is_autocommit(), "no transaction is left open");
     }
-    commit(&conn, &[job("Rex"), job("Bella")], &mut answers).expect("stored");
+    let answers = commit(&conn, vec![adding("Rex"), adding("Bella")]).expect("stored");
     assert_eq!(answers.len(), 2);
     let names: String =
         conn.query_row("SELECT group_concat(name) FROM animals", [], |row| row.get(0)).expect("the names");
@@ -48,8 +47,8 @@ fn dropping_a_writer_commits_everything_queued() {
     let confirmations: Vec<_> = (0..MAX_BATCH)
         .map(|_| {
             let (answer, confirmation) = oneshot::channel();
-            let queue = writer.queue.lock().expect("no panic");
-            queue.as_ref().expect("open").send(Job { answer, ..job("Rex") }).expect("a writer");
+            let running = writer.running.lock().expect("no panic");
+            running.as_ref().expect("open").0.send((adding("Rex"), answer)).expect("a writer");
             confirmation
         })
         .collect();
@@ -63,7 +62,7 @@ fn dropping_a_writer_commits_everything_queued() {
 async fn a_writer_that_panics_is_reported_and_ends_whoever_waits_for_that() {
     let (writer, _folder) = writer();
     assert_eq!(writer.failure(), None);
-    assert!(matches!(writer.submit(Work::Panic).await, Err(StoreError::Unconfirmed)));
+    assert!(matches!(writer.submit(|_| panic!("a deliberate panic")).await, Err(StoreError::OutcomeUnknown(_))));
     tokio::time::timeout(PATIENCE, writer.ended()).await.expect("it ends");
     assert_eq!(writer.failure().as_deref(), Some("the writer has ended"));
 }
@@ -73,8 +72,7 @@ async fn writing_recovers_without_a_request() {
     let (writer, folder) = writer();
     let other = Connection::open(folder.path().join("animals.sqlite")).expect("a connection");
     other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
-    let pet = NewPet { name: "Rex".to_owned(), category_id: 1, status: None };
-    assert!(matches!(writer.submit(Work::Create(pet)).await, Err(StoreError::Busy(_))));
+    assert!(matches!(writer.submit(adding("Rex")).await, Err(StoreError::Unavailable(_))));
     assert!(writer.failure().expect("a failure").contains("locked"));
     other.execute_batch("ROLLBACK").expect("released");
     let recovered = async {

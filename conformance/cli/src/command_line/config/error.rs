@@ -32,6 +32,9 @@ pub(in crate::command_line) enum ConfigError {
         "the environment {name} of {path} has no base_url: add base_url = \"https://…/v1\" to [environments.{name}]"
     )]
     NoTarget { path: String, name: String },
+    /// The report of an earlier run is about a container image, which the report must not start.
+    #[error("the report is about the image {0}: name the server with --image or --base-url")]
+    ReportedImage(String),
     /// The file has environments, and none is selected.
     #[error(
         "no environment of {path} is selected. Select one with --env: {}; or ignore the file with --no-config",

@@ -59,7 +59,8 @@ impl File {
     pub(super) fn parse(path: &Path, text: &str, members: &[Member], command: &Command) -> Result<File, TomlError> {
         let parsed = DeTable::parse(text).map_err(|error| TomlError::toml(text, &error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let reader = Reader { text, members, command, folder };
+        let line_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+        let reader = Reader { text, line_breaks, members, command, folder };
         let mut file = File { path: path.to_owned(), ..File::default() };
         for (name, value) in parsed.get_ref() {
             match name.get_ref().as_ref() {
@@ -99,6 +100,8 @@ impl File {
 /// The context of parsing a file.
 struct Reader<'r> {
     text: &'r str,
+    /// The places of the line breaks in the text.
+    line_breaks: Vec<usize>,
     members: &'r [Member],
     command: &'r Command,
     folder: &'r Path,
@@ -139,7 +142,7 @@ impl Reader<'_> {
         }
         let read = member.read(value, self.command, self.folder);
         let value = read.map_err(|(bytes, problem)| TomlError::at(self.text, bytes, problem))?;
-        let line = TomlError::at(self.text, name.span(), "").line;
+        let line = self.line_breaks.partition_point(|line_break| *line_break < name.span().start) + 1;
         table.insert(member.name.clone(), Entry { value, line, environment: environment.map(str::to_owned) });
         Ok(())
     }
@@ -223,6 +226,15 @@ mod tests {
             assert_eq!((error.line, error.column), place, "{error}\n{text}");
             assert!(error.problem.contains(problem), "{error}\n{text}");
         }
+    }
+
+    #[test]
+    fn thousands_of_environments_are_read_and_each_member_has_its_line() {
+        // A search for the line of each member from the beginning of the text would take minutes.
+        let count = 20_000;
+        let text: String = (0..count).map(|n| format!("[environments.e{n}]\nseed = {n}\n\n")).collect();
+        let file = parse(&text).expect("a usable file");
+        assert_eq!(file.entry_of(&format!("e{}", count - 1), "seed").map(|entry| entry.line), Some(3 * count - 1));
     }
 
     #[test]

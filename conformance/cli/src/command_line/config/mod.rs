@@ -24,7 +24,7 @@ use self::member::{Member, Value};
 pub(super) use self::show::ShownOptions;
 use super::arguments::Arguments;
 use super::key_file;
-use super::rerun::Rerun;
+use super::rerun::{Rerun, Taken};
 use super::values::Key;
 use animal_store_rules::trace::keys::ApiKey;
 
@@ -55,7 +55,7 @@ const OF_OTHER_COMMANDS: [&str; 2] = ["CONFORM_SIDE", "CONFORM_PROXY_URL"];
 enum Origin {
     /// The command line.
     Flag,
-    /// The report that a run repeats.
+    /// The selection of the report that a run repeats.
     Report(PathBuf),
     /// This environment variable.
     Variable(String),
@@ -63,6 +63,8 @@ enum Origin {
     Environment(Place),
     /// The top of the file.
     File(Place),
+    /// A choice or the address in the report that a run repeats.
+    ReportedChoice(PathBuf),
     /// No source sets it.
     Default,
 }
@@ -94,6 +96,8 @@ pub(super) struct Configuration {
     /// The selected environment.
     environment: Option<String>,
     settings: Vec<Setting>,
+    /// The report that the run repeats.
+    rerun: Option<Rerun>,
 }
 
 impl Configuration {
@@ -103,7 +107,7 @@ impl Configuration {
         let members = member::members(command);
         let file = read(command, typed, folder, &members)?;
         let rerun = rerun(typed, file.as_ref())?;
-        let environment = select_environment(typed, rerun.as_ref(), file.as_ref())?;
+        let environment = select_environment(typed, file.as_ref())?;
         let settings: Result<Vec<Setting>, ConfigError> = members
             .into_iter()
             .map(|member| setting(member, command, typed, rerun.as_ref(), file.as_ref(), environment.as_deref()))
@@ -113,7 +117,7 @@ impl Configuration {
             settle(&mut settings, one, other)?;
         }
         leave_replicas(&mut settings);
-        Ok(Configuration { file, environment, settings })
+        Ok(Configuration { file, environment, settings, rerun })
     }
 
     /// The command line with the values of the environment and the settings of the file added.
@@ -141,31 +145,39 @@ impl Configuration {
             // The embedded server would be judged instead.
             return self.require_no_target();
         }
-        self.read_key(KEYS[0], &mut arguments.api_key, arguments.api_key_file.as_deref())?;
-        self.read_key(KEYS[1], &mut arguments.quota_key, arguments.quota_key_file.as_deref())
+        let [main, quota] = &mut arguments.key_variables;
+        *main = self.read_key(KEYS[0], &mut arguments.api_key, arguments.api_key_file.as_deref())?;
+        *quota = self.read_key(KEYS[1], &mut arguments.quota_key, arguments.quota_key_file.as_deref())?;
+        Ok(())
     }
 
-    /// Reads a key from the variable that the file names, or from its own file.
+    /// Reads a key from the variable that the file names, or from its own file, and returns the variable.
     fn read_key(
         &self,
         [id, in_file]: [&'static str; 2],
         key: &mut Option<Key>,
         path: Option<&Path>,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<Option<String>, ConfigError> {
+        let mut from = None;
         let setting = self.settings.iter().find(|setting| setting.member.id == id && setting.overridden_by.is_none());
         if let Some(setting) = setting
             && let Some(Value::InVariable(variable)) = &setting.given
         {
             *key = Some(setting.key(variable)?);
+            from = Some(variable.clone());
         }
         if let Some(path) = path {
             let no_key = |source| ConfigError::NoKey { option: in_file.replace('_', "-"), source };
             *key = Some(key_file::read(path).map_err(no_key)?);
+            from = None;
         }
-        Ok(())
+        Ok(from)
     }
 
     fn require_no_target(&self) -> Result<(), ConfigError> {
+        if let Some(image) = self.rerun.as_ref().and_then(|rerun| rerun.image.as_ref()) {
+            return Err(ConfigError::ReportedImage(image.clone()));
+        }
         let Some(file) = &self.file else { return Ok(()) };
         let path = file.path.display().to_string();
         let known = file.environments();
@@ -195,8 +207,35 @@ impl Configuration {
             .collect()
     }
 
-    /// A note for each variable that overrides the target or a key of the selected environment.
+    /// Notes on the options of a report that a run takes and leaves out, and one for each variable that overrides the target or a key of the
+    /// selected environment.
     pub(super) fn notes(&self) -> Vec<String> {
+        self.notes_on_report().into_iter().chain(self.overriding_variables()).collect()
+    }
+
+    fn notes_on_report(&self) -> Vec<String> {
+        let Some(rerun) = &self.rerun else { return Vec::new() };
+        let (mut taken, mut left_out) = (Vec::new(), Vec::new());
+        for setting in self.settings.iter().filter(|setting| setting.origin != Origin::Flag) {
+            let option = setting.member.option();
+            let values = rerun.values(&option);
+            match setting.origin {
+                _ if values.is_empty() => {}
+                Origin::Report(_) | Origin::ReportedChoice(_) if setting.overridden_by.is_none() => {
+                    let shown: Vec<String> = values.iter().map(|value| show::without_secrets(value, None)).collect();
+                    taken.push(format!("{option} {}", shown.join(", ")));
+                }
+                _ => left_out.push(option),
+            }
+        }
+        let report = &rerun.earlier.report;
+        let note = |what: &str, options: Vec<String>| {
+            (!options.is_empty()).then(|| format!("{what} report {report}: {}", options.join("; ")))
+        };
+        [note("taken from", taken), note("left out of", left_out)].into_iter().flatten().collect()
+    }
+
+    fn overriding_variables(&self) -> Vec<String> {
         let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) else { return Vec::new() };
         let notes = self.settings.iter().filter_map(|setting| {
             let Origin::Variable(variable) = &setting.origin else { return None };
@@ -264,11 +303,7 @@ fn rerun(typed: &ArgMatches, file: Option<&File>) -> Result<Option<Rerun>, Confi
 }
 
 /// The selected environment, which the file must define.
-fn select_environment(
-    typed: &ArgMatches,
-    rerun: Option<&Rerun>,
-    file: Option<&File>,
-) -> Result<Option<String>, ConfigError> {
+fn select_environment(typed: &ArgMatches, file: Option<&File>) -> Result<Option<String>, ConfigError> {
     let by_hand = typed.get_one::<String>("env").cloned();
     let by_variable = variable("CONFORM_ENV")?;
     let Some(file) = file else {
@@ -281,8 +316,7 @@ fn select_environment(
         Value::InVariable(_) => None,
     });
     let known = file.environments();
-    let of_report = rerun.and_then(|rerun| rerun.environment.clone()).filter(|name| known.contains(name));
-    let Some(name) = by_hand.or(of_report).or(by_variable).or(in_file) else { return Ok(None) };
+    let Some(name) = by_hand.or(by_variable).or(in_file) else { return Ok(None) };
     if known.contains(&name) {
         return Ok(Some(name));
     }
@@ -297,15 +331,17 @@ fn setting(
     file: Option<&File>,
     environment: Option<&str>,
 ) -> Result<Setting, ConfigError> {
-    let of_report = rerun.map_or_else(Vec::new, |rerun| rerun.values(&member.option()));
+    let taken = rerun.zip(Taken::of(&member.id)).map(|(rerun, taken)| (taken, rerun.values(&member.option())));
+    let taken = taken.filter(|(_, values)| !values.is_empty());
+    let has_environments = file.is_some_and(|file| !file.environments().is_empty());
+    let report = || rerun.map(|rerun| PathBuf::from(&rerun.earlier.report)).unwrap_or_default();
     let (origin, given) = match typed.value_source(&member.id) {
         Some(ValueSource::CommandLine) if member.is_switch() => {
             (Origin::Flag, Some(Value::Typed(vec![typed.get_flag(&member.id).to_string()])))
         }
         Some(ValueSource::CommandLine) => (Origin::Flag, None),
-        _ if !of_report.is_empty() => {
-            let path = rerun.map(|rerun| PathBuf::from(&rerun.earlier.report)).unwrap_or_default();
-            (Origin::Report(path), Some(Value::Typed(of_report)))
+        _ if taken.as_ref().is_some_and(|(taken, _)| *taken == Taken::Selection) => {
+            (Origin::Report(report()), taken.map(|(_, values)| Value::Typed(values)))
         }
         _ => match member.in_variable(command) {
             Err(problem) => return Err(ConfigError::Variable { variable: member.variable, problem }),
@@ -317,7 +353,11 @@ fn setting(
                     let origin = if in_table { Origin::Environment(place) } else { Origin::File(place) };
                     (origin, Some(entry.value.clone()))
                 }
-                None => (Origin::Default, None),
+                None => match taken {
+                    Some((Taken::Address, _)) if has_environments => (Origin::Default, None),
+                    Some((_, values)) => (Origin::ReportedChoice(report()), Some(Value::Typed(values))),
+                    None => (Origin::Default, None),
+                },
             },
         },
     };
@@ -363,7 +403,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Flag => f.write_str("command line"),
-            Origin::Report(path) => write!(f, "report {}", path.display()),
+            Origin::Report(path) | Origin::ReportedChoice(path) => write!(f, "report {}", path.display()),
             Origin::Variable(name) => write!(f, "environment variable {name}"),
             Origin::Environment(place) | Origin::File(place) => place.fmt(f),
             Origin::Default => f.write_str("default"),

@@ -10,7 +10,9 @@ use super::requests::{self, Requests};
 use super::timeline::{self, Chart};
 use super::{SCRIPT, STYLE, body};
 use animal_store_conformance::layout::{capitalized, counted};
-use animal_store_conformance::report::{Choice, Evidence, LimitsShown, Report, ReportedExchange, RequirementReport};
+use animal_store_conformance::report::{
+    Choice, Evidence, LimitsShown, Outcome, Report, ReportedExchange, RequirementReport,
+};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::{Status, Verdict};
@@ -102,14 +104,14 @@ impl Mark {
 
     /// The mark of a requirement.
     pub(super) fn of(requirement: &RequirementReport) -> Mark {
-        match requirement.status {
-            _ if !requirement.selected => Mark::LeftOut,
-            Status::Fail | Status::StaleKnownFailing if requirement.violation => Mark::Broken,
-            Status::Fail | Status::StaleKnownFailing => Mark::Warning,
-            Status::KnownFailing => Mark::Known,
-            Status::NotExercised => Mark::Unjudged,
-            Status::Pass => Mark::Held,
-            Status::Observed => Mark::Choice,
+        match requirement.outcome() {
+            Outcome::Violated | Outcome::StaleKnownFailing => Mark::Broken,
+            Outcome::Warning => Mark::Warning,
+            Outcome::KnownFailing => Mark::Known,
+            Outcome::Held => Mark::Held,
+            Outcome::Open => Mark::Choice,
+            Outcome::NotSelected => Mark::LeftOut,
+            _ => Mark::Unjudged,
         }
     }
 
@@ -254,7 +256,7 @@ fn outcome(requirement: &RequirementReport, mark: Mark) -> String {
         all => format!("{failures} of {all} times"),
     };
     match mark {
-        Mark::Broken | Mark::Warning if requirement.status == Status::StaleKnownFailing => {
+        Mark::Broken if requirement.status == Status::StaleKnownFailing => {
             format!("expired known failure, broken {share}")
         }
         Mark::Known if *failures == 0 => "hidden by a known failure".to_owned(),

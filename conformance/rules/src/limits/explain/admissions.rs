@@ -1,8 +1,8 @@
 //! Admissions: whether there was room for the requests that were admitted.
 
-use super::super::hypothesis::{Failures, Written};
-use super::super::timeline::{MINUTE, Outcome, SECOND};
-use super::{Evaluator, Kind, Others};
+use super::super::hypothesis::{Failures, Outcome, Written};
+use super::super::timeline::{MINUTE, SECOND};
+use super::{Evaluator, Kind, UseByOthers};
 use crate::request::{CreateBody, Operation};
 
 impl Evaluator<'_, '_, '_> {
@@ -19,7 +19,7 @@ impl Evaluator<'_, '_, '_> {
         let is_judged =
             is_certain && event.is_own && event.outcome != Outcome::Refused && event.entry.status().is_some();
         let is_empty = self.is_capped(at)
-            && !hypothesis.others
+            && !hypothesis.has_others()
             && hypothesis.written != Written::Before
             && hypothesis.failures == Failures::Count
             && self.shares.reports_minute(event);
@@ -42,7 +42,7 @@ impl Evaluator<'_, '_, '_> {
     fn shows_no_room(&self, at: usize) -> Option<(Option<usize>, i64)> {
         let hypothesis = self.hypothesis();
         let is_spent = hypothesis.written == Written::Before
-            && !hypothesis.others
+            && !hypothesis.has_others()
             && self.events[at].outcome == Outcome::Succeeded
             && self.is_capped(at)
             && self.shares.reported[at].is_none_or(|epoch| self.shares.refundable(at, epoch) <= 0);
@@ -76,7 +76,7 @@ impl Evaluator<'_, '_, '_> {
     fn precedes_restoration(&self, at: usize) -> Option<(Option<usize>, i64)> {
         let (until, with) = self.sliding.full_until?;
         let is_before = self.events[at].arrival.1 < until - 2 * SECOND;
-        (is_before && self.hypothesis().failures != Failures::Refunded)
+        (is_before && !matches!(self.hypothesis().failures, Failures::GivenBack(_)))
             .then(|| (Some(with), self.hypothesis().figures.minute.unwrap_or(0)))
     }
 
@@ -86,7 +86,10 @@ impl Evaluator<'_, '_, '_> {
         if event.is_admitted() {
             return Some(Kind::OverAdmitted);
         }
-        let is_owed = event.entry.operation.name() == "GET /pets" && event.entry.operation.is_certainly_valid();
+        let entry = event.entry;
+        let is_owed = matches!(entry.operation, Operation::List(_))
+            && entry.operation.is_certainly_valid()
+            && entry.is_of_operation();
         let is_error = event.outcome == Outcome::Unknown && event.entry.status().is_some_and(|status| status >= 400);
         (is_owed && is_error && self.is_capped(at)).then_some(Kind::OtherStatus)
     }
@@ -132,7 +135,7 @@ impl Evaluator<'_, '_, '_> {
         let mut members =
             self.shares.members(at).iter().filter(|member| self.shares.epochs[member.epoch].is_day == is_day);
         let (Some(only), None) = (members.next(), members.next()) else { return None };
-        let Others { least, last, .. } = &self.others[only.epoch];
+        let UseByOthers { least, last, .. } = &self.others[only.epoch];
         let used = self.shares.in_epoch(at, only.epoch).0.lo + least.value.max(0);
         only.is_certain.then(|| (used, least.at.or(last.map(|(last, _)| last))))
     }

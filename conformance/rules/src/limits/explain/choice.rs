@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::super::hypothesis::{Cut, Failures, Figures, Hypothesis, Written};
-use super::super::timeline::{Event, MINUTE, Outcome, SECOND, Timeline};
+use super::super::hypothesis::{Cut, Failed, Failures, Figures, Hypothesis, Others, Outcome, Written};
+use super::super::timeline::{Event, MINUTE, SECOND, Timeline};
 use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
 
 /// The weight of the contradictions of a hypothesis. Each weighs 2, but an excess weighs at least as much as the requests that it does not
@@ -34,23 +34,14 @@ impl Evaluation {
 
 /// Returns true if other clients are a likely explanation, given the weight against the best plain way of counting without them. They may
 /// explain as many requests as that weight, or twice as many if they explain everything. More requests than that are failures of the run,
-/// which count.
+/// which count. Where failures are free, the excess may be nothing but these: then other clients do not explain a server that leaves
+/// requests uncounted.
 fn is_likely(shared: &Evaluation, plain: i64) -> bool {
-    shared.excess <= if shared.contradictions.is_empty() { 2 * plain } else { plain }
-}
-
-/// Returns true if all early refusals report that nothing remains of one window. Other clients may have used the rest of one window unseen,
-/// but not of several.
-fn may_be_used_up(evaluation: &Evaluation, timeline: &Timeline<'_>) -> bool {
-    let mut exhausted = None;
-    for early in evaluation.contradictions.iter().filter(|found| found.kind == Kind::Early) {
-        let Some(report) = timeline.events[early.at].report else { return false };
-        let is_exhausted = report.limit == early.bound && report.used >= report.limit;
-        if !is_exhausted || !report.is_same(*exhausted.get_or_insert(report)) {
-            return false;
-        }
+    let leaves_uncounted = shared.contradictions.iter().any(|found| found.kind == Kind::NotCounted);
+    if leaves_uncounted && shared.hypothesis.failures != Failures::Count {
+        return false;
     }
-    true
+    shared.excess <= if shared.contradictions.is_empty() { 2 * plain } else { plain }
 }
 
 /// Returns true if the use of the key by other clients explains a contradiction.
@@ -66,6 +57,8 @@ fn is_of_refusal(contradiction: &Contradiction) -> bool {
 /// The search for the hypothesis that speaks for the server.
 struct Search<'t, 'h> {
     timeline: &'t Timeline<'h>,
+    /// Whether only the run uses the key.
+    is_key_exclusive: bool,
     hypotheses: Vec<Hypothesis>,
     /// The figures whose counts a plain way of counting explains without other clients.
     counted: HashSet<Figures>,
@@ -73,10 +66,14 @@ struct Search<'t, 'h> {
     plain: i64,
 }
 
-/// Finds the hypothesis with the fewest contradictions, by weight.
-pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Evaluation {
+/// Finds the hypothesis with the fewest contradictions, by weight. If the key is exclusive, no hypothesis has other clients.
+pub(in crate::limits) fn explain(
+    timeline: &Timeline<'_>,
+    plan: Option<(i64, i64)>,
+    is_key_exclusive: bool,
+) -> Evaluation {
     let hypotheses = hypotheses(&timeline.figures(plan), &timeline.events);
-    let mut search = Search { timeline, hypotheses, counted: HashSet::new(), plain: FAR };
+    let mut search = Search { timeline, is_key_exclusive, hypotheses, counted: HashSet::new(), plain: FAR };
     let mut best = search.with_likely_others(search.hypotheses[0], FAR);
     for at in 1..search.hypotheses.len() {
         let least = weight(&best, timeline);
@@ -91,9 +88,6 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64
         }
     }
     search.adopt_unseen_others(&mut best);
-    if may_be_used_up(&best, timeline) {
-        best.contradictions.retain(|found| found.kind != Kind::Early);
-    }
     name_a_reset_that_moves(&mut best, timeline);
     best.contradictions.sort_by_key(|contradiction| contradiction.at);
     best
@@ -112,26 +106,27 @@ fn slot_of(events: &[Event<'_>]) -> Option<i64> {
 /// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
 fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
-    let failures: &[Failures] = match (occurs(Outcome::Malformed), occurs(Outcome::Missing)) {
-        (false, false) => &[Failures::Count],
-        (true, true) => {
-            &[Failures::Count, Failures::Free, Failures::Refunded, Failures::MalformedFree, Failures::MissingFree]
-        }
-        _ => &[Failures::Count, Failures::Free, Failures::Refunded],
+    let kinds: &[Failed] = match (occurs(Outcome::Malformed), occurs(Outcome::Missing)) {
+        (false, false) => &[],
+        (true, true) => &[Failed::Any, Failed::Malformed, Failed::Missing],
+        _ => &[Failed::Any],
     };
+    let mut failures = vec![Failures::Count];
+    failures.extend(kinds.iter().map(|which| Failures::Free(*which)));
+    failures.extend(kinds.iter().map(|which| Failures::GivenBack(*which)));
     let refusals: &[bool] = if occurs(Outcome::Refused) { &[false, true] } else { &[false] };
     // Where each Reset is the end of a minute, the next restoration is like the end of the window. Without a `Date`, nothing shows when the
     // minutes of such a count begin.
     let is_next_known = events.iter().all(|event| event.is_dated)
         && events.iter().any(|event| event.report.is_some_and(|report| report.reset.rem_euclid(MINUTE) != 0));
     let (slot, mut all) = (slot_of(events), Vec::new());
-    for &failures in failures {
+    for failures in failures {
         for &written in &[Written::After, Written::Before, Written::OnAnswer] {
             for cut in Cut::ALL.into_iter().filter(|cut| is_next_known || *cut != Cut::WeightedNext) {
                 for slot in std::iter::once(0).chain(slot.filter(|_| cut.is_log())) {
                     for &counts_refusals in refusals {
                         for &figures in figures {
-                            let others = false;
+                            let others = Others::Nobody;
                             all.push(Hypothesis { figures, cut, slot, written, failures, counts_refusals, others });
                         }
                     }
@@ -150,7 +145,7 @@ fn name_a_reset_that_moves(best: &mut Evaluation, timeline: &Timeline<'_>) {
     if is_explained || best.hypothesis.cut.is_fixed() {
         return;
     }
-    let fixed = evaluate(Hypothesis { cut: Cut::First, others: false, ..best.hypothesis }, timeline, FAR);
+    let fixed = evaluate(Hypothesis { cut: Cut::First, others: Others::Nobody, ..best.hypothesis }, timeline, FAR);
     let moves = fixed.contradictions.into_iter().find(|found| found.kind == Kind::ResetMoves);
     best.contradictions.extend(moves);
 }
@@ -174,7 +169,10 @@ impl Search<'_, '_> {
                 self.counted.insert(hypothesis.figures);
             }
         }
-        let shared = Hypothesis { others: true, ..hypothesis };
+        if self.is_key_exclusive {
+            return candidate;
+        }
+        let shared = Hypothesis { others: Others::Shown, ..hypothesis };
         let falls = self.timeline.falls_by_more;
         if self.may_have_others(&candidate) {
             let evaluation = evaluate(shared, self.timeline, least);
@@ -216,32 +214,40 @@ impl Search<'_, '_> {
             && report.is_some_and(|day| day.used < day.limit)
     }
 
-    /// Adopts other clients that no response shows, if they explain everything. Contradictions about refusals remain all the same,
-    /// because a limiter that refuses early looks like that. Admissions rule such clients out: other clients use requests up, and make no
-    /// room.
+    /// Adopts other clients that no response shows, if they explain all but some refusals. Such clients do not explain admissions over the
+    /// limit: they use requests up, and make no room.
     fn adopt_unseen_others(&self, best: &mut Evaluation) {
+        let is_over_admitted = |found: &Contradiction| {
+            matches!(found.kind, Kind::Reopened | Kind::OverAdmitted | Kind::Burst | Kind::OtherStatus)
+        };
         let contradictions = &best.contradictions;
-        let is_over_admitted = contradictions
-            .iter()
-            .any(|found| matches!(found.kind, Kind::Reopened | Kind::OverAdmitted | Kind::Burst | Kind::OtherStatus));
-        if is_over_admitted || best.restores_nothing() || contradictions.iter().all(is_of_refusal) {
+        let is_explained = contradictions.is_empty();
+        if is_explained
+            || self.is_key_exclusive
+            || contradictions.iter().any(is_over_admitted)
+            || best.restores_nothing()
+        {
             return;
         }
-        let Some(unseen) = self.unseen_others() else { return };
-        best.contradictions.retain(is_of_refusal);
-        if best.contradictions.is_empty() {
-            *best = unseen;
+        // A sliding count would explain nearly anything with clients that no response shows.
+        let mut candidates = vec![best.hypothesis];
+        if !contradictions.iter().all(is_of_refusal) {
+            candidates.clone_from(&self.hypotheses);
+            candidates.retain(|hypothesis| hypothesis.cut.is_fixed());
         }
-    }
-
-    /// Finds the first hypothesis of fixed windows with other clients that explains everything. A sliding count would explain nearly
-    /// anything with clients that no response shows.
-    fn unseen_others(&self) -> Option<Evaluation> {
-        let fixed = self.hypotheses.iter().filter(|hypothesis| hypothesis.cut.is_fixed());
-        let mut shared = fixed.map(|hypothesis| evaluate(Hypothesis { others: true, ..*hypothesis }, self.timeline, 0));
-        shared.find(|evaluation| {
-            let is_believed = evaluation.hypothesis.is_plain() || is_likely(evaluation, self.plain);
-            is_believed && evaluation.contradictions.is_empty()
-        })
+        for hypothesis in candidates {
+            let least = weight(best, self.timeline);
+            let unseen = evaluate(Hypothesis { others: Others::Unseen, ..hypothesis }, self.timeline, least);
+            // A limiter that refuses early does so in several windows.
+            let is_early = unseen.contradictions.iter().any(|found| found.kind == Kind::Early);
+            let is_believed = unseen.contradictions.iter().all(is_of_refusal)
+                && !(is_early && unseen.exhausted_unseen.is_some())
+                && (hypothesis.is_plain()
+                    || hypothesis == best.hypothesis
+                    || unseen.contradictions.is_empty() && is_likely(&unseen, self.plain));
+            if is_believed && weight(&unseen, self.timeline) < least {
+                *best = unseen;
+            }
+        }
     }
 }

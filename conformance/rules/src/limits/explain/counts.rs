@@ -1,8 +1,8 @@
 //! Counts: whether the number of requests that a response reports used agrees with the requests of the run.
 
-use super::super::hypothesis::Cut;
+use super::super::hypothesis::{Cut, Outcome};
 use super::super::share::Rest;
-use super::super::timeline::{Event, MINUTE, Outcome, SECOND};
+use super::super::timeline::{Event, MINUTE, SECOND};
 use super::{Evaluator, FAR, FEW, Kind, MUCH};
 use crate::tolerance::Tolerance;
 
@@ -110,7 +110,7 @@ impl Evaluator<'_, '_, '_> {
         if is_fresh
             && others.last.is_none()
             && used > own
-            && !self.hypothesis().others
+            && !self.hypothesis().has_others()
             && self.goes_on(epoch, used, every, own)
         {
             let before = self.shares.minute_before(epoch).and_then(|epoch| self.others[epoch].last);
@@ -217,7 +217,7 @@ impl Evaluator<'_, '_, '_> {
             .and_then(|last| self.events[last].report)
             .is_some_and(|last| last.used >= MUCH && last.used < used && used <= last.used + every);
         self.shows_others(at, used - every > bound && !goes_on);
-        if goes_on && !self.hypothesis().others {
+        if goes_on && !self.hypothesis().has_others() {
             if more > 0 {
                 self.contradict(Kind::NotRestored, at, last, used, own.hi);
             }

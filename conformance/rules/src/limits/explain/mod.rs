@@ -19,9 +19,9 @@ mod resets;
 
 pub(super) use choice::explain;
 
-use super::hypothesis::{Cut, Hypothesis};
+use super::hypothesis::{Cut, Hypothesis, Outcome};
 use super::share::{FAR, Rest, Shares};
-use super::timeline::{Event, MINUTE, Micros, Outcome, SECOND, Timeline};
+use super::timeline::{Event, MINUTE, Micros, SECOND, Timeline};
 
 /// The kinds of contradictions between a way of counting and a trace.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -83,6 +83,8 @@ pub(super) struct Evaluation {
     pub(super) earned: Option<usize>,
     /// The number of requests of other clients that the reports show.
     excess: i64,
+    /// A refusal in the window that other clients have exhausted unseen.
+    exhausted_unseen: Option<usize>,
 }
 
 /// The number of earlier responses that are searched for a higher count.
@@ -100,7 +102,7 @@ struct Bound {
 
 /// The use of one fixed window by other clients, as the complete responses show it to later ones.
 #[derive(Clone, Copy, Debug)]
-struct Others {
+struct UseByOthers {
     /// The least rest of the count.
     least: Bound,
     /// The smallest reported count beyond the requests that were complete by then. The second number assumes that each of them was counted.
@@ -118,9 +120,9 @@ struct Others {
     excess: i64,
 }
 
-impl Default for Others {
-    fn default() -> Others {
-        Others {
+impl Default for UseByOthers {
+    fn default() -> UseByOthers {
+        UseByOthers {
             least: Bound { value: 0, at: None },
             unsettled: Bound { value: FAR, at: None },
             unsettled_of_all: FAR,
@@ -161,7 +163,7 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     /// The rest of the count that each response reports, by event.
     rests: Vec<Option<Rest>>,
     /// The use by other clients, by window.
-    others: Vec<Others>,
+    others: Vec<UseByOthers>,
     /// The window of each refusal, and its smallest unsettled count when the refused request was sent.
     seen_before: Vec<Option<(usize, Bound)>>,
     /// The latest Reset that was reported before each event, with its response, where the count slides.
@@ -216,10 +218,11 @@ fn evaluate(hypothesis: Hypothesis, timeline: &Timeline<'_>, stop_at: i64) -> Ev
             refusals: Vec::new(),
             earned: None,
             excess: 0,
+            exhausted_unseen: None,
         },
         stop_at,
         rests: vec![None; timeline.events.len()],
-        others: vec![Others::default(); shares.epochs.len()],
+        others: vec![UseByOthers::default(); shares.epochs.len()],
         seen_before: vec![None; timeline.events.len()],
         latest_before: vec![None; timeline.events.len()],
         sliding: Sliding {
@@ -254,7 +257,7 @@ impl Evaluator<'_, '_, '_> {
     fn exceeds(&mut self, at: usize, with: Option<usize>, used: i64, more: i64) {
         let more = more.max(0);
         self.evaluation.excess += more;
-        if more > 0 && !self.hypothesis().others {
+        if more > 0 && !self.hypothesis().has_others() {
             self.contradict(Kind::Excess, at, with, used, used - more);
         }
     }

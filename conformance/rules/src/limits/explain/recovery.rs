@@ -1,6 +1,7 @@
 //! Recovery: whether a key is refused again after the wait that a refusal asked for.
 
-use super::super::timeline::{MINUTE, Micros, Outcome, SECOND};
+use super::super::hypothesis::{Others, Outcome};
+use super::super::timeline::{MINUTE, Micros, SECOND};
 use super::{Evaluator, Kind};
 use crate::history::bans::REPEATED;
 use crate::tolerance::Tolerance;
@@ -29,7 +30,7 @@ impl Evaluator<'_, '_, '_> {
             }
         }
         let is_shared = self.evaluation.shows_others_beside_admitted || is_served || refused_again.len() < MANY;
-        let may_be_by_others = self.hypothesis().others && is_shared;
+        let may_be_by_others = self.hypothesis().others == Others::Shown && is_shared;
         for (before, at) in refused_again {
             if may_be_by_others && self.is_restored(before, at) {
                 continue;

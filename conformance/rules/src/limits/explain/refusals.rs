@@ -1,7 +1,7 @@
 //! Refusals: whether there was no room for the requests that were refused.
 
-use super::super::hypothesis::{Cut, Written};
-use super::super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND};
+use super::super::hypothesis::{Cut, Others, Outcome, Written};
+use super::super::timeline::{DAY, Event, MINUTE, Micros, SECOND};
 use super::{Bound, Evaluator, FAR, Kind};
 use crate::tolerance::Tolerance;
 use jiff::SignedDuration;
@@ -41,15 +41,30 @@ impl Evaluator<'_, '_, '_> {
                 continue;
             }
             refusals.push(at);
-            if let Some((used, limit)) = self.early(at, &later) {
-                self.contradict(Kind::Early, at, used.at, used.value, limit);
-            } else if self.is_earned(at) {
+            if self.is_earned(at) {
                 self.evaluation.earned = Some(at);
                 self.reset(at);
+            }
+            if let Some((used, limit)) = self.early(at, &later)
+                && !self.is_exhausted_unseen(at, limit)
+            {
+                self.contradict(Kind::Early, at, used.at, used.value, limit);
             }
         }
         refusals.reverse();
         self.evaluation.refusals = refusals;
+    }
+
+    /// Returns true if other clients may have exhausted the window of a refusal unseen: it reports that nothing remains of this limit, and no
+    /// other window was exhausted by them.
+    fn is_exhausted_unseen(&mut self, at: usize, limit: i64) -> bool {
+        let is_exhausted =
+            self.events[at].report.is_some_and(|report| report.limit == limit && report.used >= report.limit);
+        if self.hypothesis().others != Others::Unseen || !is_exhausted {
+            return false;
+        }
+        let first = *self.evaluation.exhausted_unseen.get_or_insert(at);
+        self.report_one_window(first, at)
     }
 
     /// Returns true if a refusal is the first of the key, and the requests of the run alone had used the rest that the response before it
@@ -87,11 +102,16 @@ impl Evaluator<'_, '_, '_> {
     }
 
     /// The minute before a minute, if header fields are written when the response goes out, and the request may have been dealt with in the
-    /// minute before.
+    /// minute before: no response had reported the minute when it was sent.
     fn decided_before(&self, at: usize, epoch: Option<usize>) -> Option<usize> {
         let before = epoch.and_then(|epoch| self.shares.minute_before(epoch))?;
         let may_be_before = self.events[at].arrival.0 < self.shares.epochs[before].end + SECOND;
-        (self.hypothesis().written == Written::OnAnswer && may_be_before).then_some(before)
+        if self.hypothesis().written != Written::OnAnswer || !may_be_before {
+            return None;
+        }
+        let mut earlier = (0..at).filter(|other| self.events[*other].precedes(&self.events[at]));
+        let has_begun = earlier.any(|other| self.shares.reported[other] == epoch);
+        (!has_begun).then_some(before)
     }
 
     /// The response that shows that there was room for a refused request, with the most that was used, and the limit.
@@ -118,7 +138,7 @@ impl Evaluator<'_, '_, '_> {
             let used = self.shares.sliding(at).0.hi + self.prior_at(at);
             (used, used < limit)
         };
-        (has_room && !hypothesis.others).then(|| (Bound { value: used, at: self.before(at) }, limit))
+        (has_room && hypothesis.others != Others::Shown).then(|| (Bound { value: used, at: self.before(at) }, limit))
     }
 
     /// The most that may have been used before the run, where minutes slide.
@@ -148,7 +168,7 @@ impl Evaluator<'_, '_, '_> {
             // Requests that are given back while the response is under way still counted when the request was dealt with.
             bounds.push(Bound { value: report.used + self.shares.refundable(at, epoch), at: self.before(at) });
         }
-        if !self.hypothesis().others {
+        if self.hypothesis().others != Others::Shown {
             let own = self.shares.in_epoch(at, epoch).0.hi;
             let seen = self.seen_before[at].filter(|(of, _)| *of == epoch).map(|(_, bound)| bound);
             if let Some(bound) = seen.filter(|bound| bound.value < FAR) {
@@ -182,7 +202,7 @@ impl Evaluator<'_, '_, '_> {
     /// Returns true if the minute behind a reported day may be exhausted.
     fn may_hide_a_full_minute(&self, at: usize) -> bool {
         let Some(minute) = self.hypothesis().figures.minute else { return true };
-        if self.hypothesis().others {
+        if self.hypothesis().others == Others::Shown {
             return true;
         }
         let cut = self.hypothesis().cut;

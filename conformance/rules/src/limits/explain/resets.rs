@@ -1,7 +1,7 @@
 //! Resets: whether the Reset of a response is the end that the hypothesis predicts.
 
-use super::super::hypothesis::Cut;
-use super::super::timeline::{DAY, MINUTE, Micros, Outcome, SECOND};
+use super::super::hypothesis::{Cut, Outcome};
+use super::super::timeline::{DAY, MINUTE, Micros, SECOND};
 use super::{Evaluator, FAR, Kind};
 use crate::tolerance::Tolerance;
 
@@ -94,7 +94,7 @@ impl Evaluator<'_, '_, '_> {
             let (end, begin) = (self.shares.epochs[before].end, self.shares.epochs[epoch].begin());
             if begin < end - Tolerance::ROUNDING.seconds() * SECOND {
                 self.contradict_move(at, before);
-            } else if !self.hypothesis().others && !self.arrivals.has(origin.0, origin.1) {
+            } else if !self.hypothesis().has_others() && !self.arrivals.has(origin.0, origin.1) {
                 self.contradict_reset(at, None, origin.0);
             }
         }
@@ -103,7 +103,7 @@ impl Evaluator<'_, '_, '_> {
     /// Checks that a Reset is the time of the next restoration: when the weight of the minute before has fallen by one request. If no
     /// request weighs, and at the latest, the next restoration is at the end of the minute.
     fn reset_of_next(&mut self, at: usize, reset: Micros, (from, to): (Micros, Micros)) {
-        let others = self.hypothesis().others;
+        let others = self.hypothesis().has_others();
         let mut is_in_a_minute = false;
         for member in self.shares.minutes_of(at) {
             is_in_a_minute = true;
@@ -133,7 +133,7 @@ impl Evaluator<'_, '_, '_> {
         let is_drain = self.hypothesis().cut == Cut::Drain;
         let of_own = self.arrivals.has(origin.0, origin.1);
         let may_be_of_others =
-            self.hypothesis().others || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
+            self.hypothesis().has_others() || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
         let wrong = if is_drain {
             // A newer request that counts makes the Reset wrong.
             let mut earlier = (0..at).rev().filter(|other| self.events[*other].precedes(event));

@@ -1,7 +1,10 @@
 //! Copies: answers that were made earlier and served again, for example by a cache. Their header fields say nothing about the present.
 
+use std::collections::HashMap;
+
 use super::super::keys::{Answer, KeyLimits};
 use crate::tolerance::Tolerance;
+use crate::trace::rate_limit::Window;
 
 impl<'h> KeyLimits<'h> {
     /// Returns true if an answer is a copy of an earlier one.
@@ -21,19 +24,41 @@ impl<'h> KeyLimits<'h> {
     /// Returns true if an answer repeats an earlier one, although answers in between report less of that window, or a later one.
     fn is_repeated_late(&self, answer: &Answer<'_>) -> bool {
         // Checked first, because hardly any answer repeats another one, and comparing times takes long.
-        if !self.earlier_than(answer).iter().any(|other| repeats(answer, other)) {
+        let Some(since) = self.first_report_of(answer.window).and_then(|first| self.earlier_than(answer).get(first..))
+        else {
+            return false;
+        };
+        if !since.iter().any(|other| repeats(answer, other)) {
             return false;
         }
         let mut has_gone_on = false;
-        for other in self.complete_before(answer).take_while(|other| other.window.limit == answer.window.limit) {
-            let is_same = other.window.is_same(answer.window);
+        for other in since.iter().rev().take(MANY) {
+            let (is_of_limit, is_same) =
+                (other.window.limit == answer.window.limit, other.window.is_same(answer.window));
             let is_lower = is_same && other.window.remaining < answer.window.remaining;
-            has_gone_on |= is_lower || !is_same && other.window.reset > answer.window.reset;
-            if has_gone_on && repeats(answer, other) {
-                return true;
+            let is_later = is_lower || !is_same && other.window.reset > answer.window.reset;
+            let decides = !is_of_limit || is_later && !has_gone_on || has_gone_on && repeats(answer, other);
+            if !decides || !other.precedes(answer) {
+                continue;
             }
+            if !is_of_limit || has_gone_on && repeats(answer, other) {
+                return is_of_limit;
+            }
+            has_gone_on = true;
         }
         false
+    }
+
+    /// The index of the first answer that reports a window.
+    fn first_report_of(&self, window: Window) -> Option<usize> {
+        let first_reports = self.first_reports.get_or_init(|| {
+            let mut first_reports = HashMap::new();
+            for (index, answer) in self.answers().iter().enumerate() {
+                first_reports.entry(answer.window).or_insert(index);
+            }
+            first_reports
+        });
+        first_reports.get(&window).copied()
     }
 
     /// The answers to earlier requests.
@@ -50,6 +75,9 @@ impl<'h> KeyLimits<'h> {
 
 /// The number of the last answers that are searched for one that is newer than a copy.
 const FEW: usize = 8;
+
+/// The number of answers among which a copy is searched for the one that it repeats: as many as a Business key gets in two minutes.
+const MANY: usize = 2_000;
 
 /// Returns true if an answer to a GET reports the same window as an earlier success to the same request.
 fn repeats(answer: &Answer<'_>, earlier: &Answer<'_>) -> bool {

@@ -11,14 +11,29 @@ pub use cost::Costly;
 use std::collections::BTreeMap;
 
 use super::keys::{Answer, KeyLimits, Limiter};
-use super::{Explanation, Part};
+use super::{Explanation, Finding, Others, Part};
 use crate::history::Entry;
 
 impl<'h> KeyLimits<'h> {
     /// The best explanation of the responses to the key.
     #[must_use]
     pub fn explanation(&self) -> &Explanation<'h> {
-        self.explanation.get_or_init(|| Explanation::of(&self.parts(), self.plan_limits()))
+        self.explanation.get_or_init(|| Explanation::of(&self.parts(), self.plan_limits(), self.is_exclusive()))
+    }
+
+    /// The responses that contradict every way of counting if only the run uses the key, where other clients explain them. `--exclusive-key`
+    /// decides about them.
+    #[must_use]
+    pub fn explained_by_others(&self) -> Vec<Finding<'h>> {
+        if self.explanation().hypothesis.others == Others::Nobody {
+            return Vec::new();
+        }
+        Explanation::of(&self.parts(), self.plan_limits(), true).findings
+    }
+
+    /// Returns true if only the run uses the key. Requests that a sample does not contain count as those of other clients.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.history.context.exclusive_key && self.history.is_run()
     }
 
     /// The best explanation of the responses to some of the requests.
@@ -26,7 +41,7 @@ impl<'h> KeyLimits<'h> {
     pub fn explanation_of(&self, is_included: impl Fn(&Entry<'_>) -> bool) -> Explanation<'h> {
         let mut parts = self.parts();
         parts.retain(|(entry, _)| is_included(entry));
-        Explanation::of(&parts, self.plan_limits())
+        Explanation::of(&parts, self.plan_limits(), self.is_exclusive())
     }
 
     /// The requests that bear on the key, in the order of sending.
@@ -44,7 +59,7 @@ impl<'h> KeyLimits<'h> {
             if !is_own && !self.may_bear(entry) {
                 continue;
             }
-            let answer = answers.get(&entry.exchange.number).filter(|_| is_own);
+            let answer = answers.get(&entry.exchange.number);
             let part = Part {
                 is_own: is_own && entry.is_of_operation(),
                 is_report: answer.is_some(),
@@ -66,6 +81,6 @@ impl<'h> Limiter<'h> {
         // A request that certainly came with one key may bear on others.
         parts.sort_by_key(|(entry, part)| (entry.exchange.number, !part.is_own));
         parts.dedup_by_key(|(entry, _)| entry.exchange.number);
-        Some(Explanation::of(&parts, first.plan_limits()))
+        Some(Explanation::of(&parts, first.plan_limits(), first.is_exclusive()))
     }
 }

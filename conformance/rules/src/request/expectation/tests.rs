@@ -34,7 +34,8 @@ fn every_kind_of_request_with_a_valid_key_has_the_answers_that_the_specification
         (list("page=2"), [&[200][..], &CLIENT].concat(), "200 Pets, or any 4xx"),
         (create("{"), CLIENT.to_vec(), "any 4xx"),
         (create("{}"), vec![400], "400 Error"),
-        (create(r#"{"name":"Rex","categoryId":1} x"#), CLIENT.to_vec(), "any 4xx"),
+        (create(r#"{"name":"Rex","categoryId":1"#), CLIENT.to_vec(), "any 4xx"),
+        (create(r#"{"name":"Rex","categoryId":1} x"#), created.clone(), "201 Pet, or any 4xx"),
         (create(r#"{"name":"Rex","categoryId":1,}"#), created.clone(), "201 Pet, or any 4xx"),
         (create(r#"{"name":"\ud800","categoryId":1}"#), created.clone(), "201 Pet, or any 4xx"),
         (create(&format!(r#"{{"name":"Rex","categoryId":{}}}"#, "9".repeat(5_000))), CLIENT.to_vec(), "any 4xx"),
@@ -44,9 +45,11 @@ fn every_kind_of_request_with_a_valid_key_has_the_answers_that_the_specification
         (create(r#"{"name":"Rex","categoryId":2}"#), vec![201, 400], "201 Pet, or 400 Error"),
         (create(r#"{"name":"Rex","categoryId":1e0}"#), vec![201, 400], "201 Pet, or 400 Error"),
         (create(r#"{"name":"Rex","Name":5,"categoryId":1}"#), vec![201, 400], "201 Pet, or 400 Error"),
-        (create("{}").body("text/plain", "{}"), created.clone(), "201 Pet, or any 4xx"),
+        (create("").body("text/plain", r#"{"name":"Rex","categoryId":1}"#), created.clone(), "201 Pet, or any 4xx"),
+        (create("").body("text/plain", "{}"), CLIENT.to_vec(), "any 4xx"),
         (get("/pets/7"), vec![200, 404], "200 Pet, or 404 Error"),
         (get("/pets/seven"), vec![400, 404], "400 or 404 Error"),
+        (get("/pets/7").query("x=1"), [&[200][..], &CLIENT].concat(), "200 Pet, or any 4xx"),
         (get("/pets/007"), vec![200, 400, 404], "200 Pet, or 400 or 404 Error"),
         (
             get("/store/orders"),
@@ -75,12 +78,36 @@ fn the_credential_decides_before_all_else() {
 
 #[test]
 fn a_key_in_an_ambiguous_form_is_a_valid_key_or_none() {
-    let with = |path: &str| admitted(expected(&Request::new("GET", path), Credential::Ambiguous));
+    let with = |path: &str| admitted(expected(&Request::new("GET", path), Credential::Ambiguous(0)));
     assert_eq!(with("/pets"), [200, 401]);
     assert_eq!(with("/pets/7"), [200, 401, 404]);
     assert_eq!(with("/pets/seven"), [400, 401, 404]);
-    let bad = expected(&Request::new("GET", "/pets").query("limit=0"), Credential::Ambiguous);
+    let bad = expected(&Request::new("GET", "/pets").query("limit=0"), Credential::Ambiguous(0));
     assert_eq!(admitted(bad), [200, 400, 401]);
+    let chunked = Request::new("POST", "/pets").json(r#"{"name":"Rex","categoryId":1}"#).chunked();
+    assert_eq!(admitted(expected(&chunked, Credential::Ambiguous(0))), [201, 401], "or 411");
+}
+
+#[test]
+fn an_edge_may_refuse_a_request_and_never_serves_it() {
+    let get = |path: &str| Request::new("GET", path);
+    const CLIENT: [u16; 6] = [400, 401, 404, 405, 410, 422];
+    let without = Credential::Invalid(Defect::Absent);
+    for (what, request, credential, statuses) in [
+        ("a list", get("/pets"), Credential::Valid(0), [&[200][..], &CLIENT].concat()),
+        ("a list without a key", get("/pets"), without, CLIENT.to_vec()),
+        ("a list with two keys", get("/pets"), Credential::Invalid(Defect::Repeated), STATUSES[3..].to_vec()),
+        ("a list of orders without a key", get("/store/orders"), without, CLIENT.to_vec()),
+        ("a list of orders", get("/store/orders"), Credential::Valid(0), STATUSES.to_vec()),
+        ("no id", get("/pets/seven"), Credential::Valid(0), CLIENT.to_vec()),
+        ("an unknown path", get("/elsewhere"), without, STATUSES.to_vec()),
+    ] {
+        let expectation = expected(&request, credential).or_refused_at_edge();
+        assert_eq!(admitted(expectation), statuses, "{what}");
+        assert!(expectation.admits_answer(400, Shape::Other), "{what}");
+    }
+    let fetch = expected(&get("/pets/7"), Credential::Valid(0)).given(7, Existence::Certain).or_refused_at_edge();
+    assert_eq!(admitted(fetch), [&[200][..], &CLIENT].concat());
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn key_in_header(clients: &Clients<'_>, _: &mut Memory, judgement: &mut Judgemen
         match known.misplaced_key {
             Some(place) => judgement.fail(
                 &[entry],
-                "the API key in the Authorization header only",
+                "the API key after Bearer in the Authorization header only",
                 sentence!("an API key in {} of {}", place.as_str(), described(entry)),
             ),
             None if sender.key.is_some() && !known.withheld.contains(Fact::RequestBody) => judgement.hold(),

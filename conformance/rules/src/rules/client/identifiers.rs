@@ -6,6 +6,7 @@ use percent_encoding::percent_decode_str;
 
 use super::knowing::{Key, Sender};
 use super::{Clients, Memory, described};
+use crate::history::Animal;
 use crate::request::{Operation, PetId};
 use crate::rules::{Judgement, Rule};
 use crate::sentence::sentence;
@@ -20,7 +21,15 @@ const MAX_IDS: usize = 100_000;
 /// number counts only if it is left of an identifier that a creation returned, or if several of them were requested.
 const SMALL: u64 = u16::MAX as u64;
 
+/// The number of different small identifiers that were requested in an altered form at which digits are taken for lost.
+const SEVERAL_CUT: usize = 2;
+
+/// The number of different small identifiers at which this holds for forms such as `1.0`, which tests ask for as well.
+const SEVERAL_FLOATS: usize = 3;
+
 const ROUNDED: &str = "rounded to a double";
+
+const SEPARATED: &str = "with separators between its digits";
 
 /// The largest number that tests for animals that do not exist ask for even after a creation.
 const TINY: u64 = 3;
@@ -32,7 +41,8 @@ pub(super) struct Identifiers(HashMap<Option<Key>, Shown>);
 /// The identifiers that one client knows.
 #[derive(Clone, Debug, Default)]
 struct Shown {
-    ids: HashSet<i64>,
+    /// The identifiers, with the response that showed each first and whether that was a creation.
+    sources: HashMap<i64, (Sender, bool)>,
     /// The forms of the identifiers in clients that cannot hold them, each with the response that showed the identifier first.
     altered: HashMap<i64, Altered>,
     /// The identifiers by the bits of their double.
@@ -58,12 +68,12 @@ fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgeme
         if let Operation::Get(id) = entry.operation {
             let text = entry.exchange.request.path.strip_prefix("/pets/").unwrap_or_default();
             let text = percent_decode_str(text).decode_utf8_lossy();
-            match shown.taken_for(id, &text) {
+            match shown.taken_for(id, &text).or_else(|| shown.separated(&text)) {
                 None if shown.keeps(id) => judgement.hold(),
                 // An animal that exists may be known from elsewhere.
                 Some(altered)
                     if matches!(entry.status(), Some(400 | 404 | 422))
-                        && altered.source.gap_to(sender).is_positive()
+                        && !altered.source.gap_to(sender).is_negative()
                         && shown.shows_lost_digits(id, &altered) =>
                 {
                     judgement.fail(
@@ -75,30 +85,37 @@ fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgeme
                 _ => {}
             }
         }
-        if !entry.exchange.known.withheld.contains(Fact::ResponseBody) {
-            let is_created = matches!(entry.operation, Operation::Create(_));
-            let ids = entry.animals().into_iter().filter_map(|animal| animal.id());
-            ids.for_each(|id| shown.learn(id, sender, is_created));
+        if entry.exchange.known.withheld.contains(Fact::ResponseBody) {
+            continue;
+        }
+        let is_created = matches!(entry.operation, Operation::Create(_));
+        for id in entry.animals().into_iter().filter_map(Animal::id) {
+            shown.learn(id, *sender, is_created);
         }
     }
 }
 
 impl Shown {
-    fn learn(&mut self, id: i64, source: &Sender, is_created: bool) {
-        if self.ids.len() >= MAX_IDS || !self.ids.insert(id) {
+    fn learn(&mut self, id: i64, source: Sender, is_created: bool) {
+        if self.sources.len() >= MAX_IDS || self.sources.contains_key(&id) {
             return;
         }
+        self.sources.insert(id, (source, is_created));
         for (other, how) in alterations(id) {
-            self.altered.entry(other).or_insert(Altered { id, how, source: *source, is_created });
+            self.altered.entry(other).or_insert(Altered { id, how, source, is_created });
         }
         let how = "written as a floating-point number";
-        self.doubles.entry(double(id).to_bits()).or_insert(Altered { id, how, source: *source, is_created });
+        // With as many digits as programs print: 14 and 15 for most, 6 for %g of C.
+        let shorter = [13, 14, 5].map(|digits| format!("{:.digits$e}", double(id)).parse().unwrap_or_default());
+        for number in std::iter::once(double(id)).chain(shorter) {
+            self.doubles.entry(number.to_bits()).or_insert(Altered { id, how, source, is_created });
+        }
     }
 
     /// Returns true if a client asks for a known identifier that a double or 32 bits cannot hold, so that it kept the digits.
     fn keeps(&mut self, id: PetId) -> bool {
         let PetId::Int64(id) = id else { return false };
-        let is_known = self.ids.contains(&id);
+        let is_known = self.sources.contains_key(&id);
         let lost: Vec<&'static str> = alterations(id).into_iter().filter(|_| is_known).map(|(_, how)| how).collect();
         let is_kept = !lost.is_empty();
         self.kept.extend(lost);
@@ -108,10 +125,10 @@ impl Shown {
     /// The known identifier that a client asked for with lost digits, if the requested one is not known itself.
     fn taken_for(&self, id: PetId, text: &str) -> Option<Altered> {
         match id {
-            PetId::Int64(id) if self.ids.contains(&id) => None,
+            PetId::Int64(id) if self.sources.contains_key(&id) => None,
             PetId::Int64(id) => self.altered.get(&id).copied(),
             // Beyond int64, or with a fraction or an exponent.
-            PetId::NotInt64 | PetId::Ambiguous => {
+            PetId::NotInt64 | PetId::Ambiguous | PetId::Queried => {
                 let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
                 let number = text.parse::<f64>().ok().filter(|_| is_number)?;
                 let is_other_form = text.contains(['.', 'e', 'E']) || number.abs() >= double(i64::MAX);
@@ -120,10 +137,25 @@ impl Shown {
         }
     }
 
+    /// The known identifier that a client asked for with separators between its digits, such as `1,234`.
+    fn separated(&self, text: &str) -> Option<Altered> {
+        let separator = text.chars().find(|c| !c.is_ascii_digit() && *c != '-')?;
+        let mut groups = text.trim_start_matches('-').split(separator);
+        let is_grouped = groups.next().is_some_and(|first| matches!(first.len(), 1..=3))
+            && groups.all(|group| group.len() == 3)
+            && text.chars().all(|c| c == separator || c == '-' || c.is_ascii_digit());
+        let id: i64 = text.replace(separator, "").parse().ok().filter(|_| is_grouped)?;
+        let (source, is_created) = *self.sources.get(&id)?;
+        Some(Altered { id, how: SEPARATED, source, is_created })
+    }
+
     /// Returns true if the request shows that digits were lost, rather than an identifier from elsewhere.
     fn shows_lost_digits(&mut self, asked: PetId, altered: &Altered) -> bool {
         if self.kept.contains(altered.how) {
             return false;
+        }
+        if altered.how == SEPARATED {
+            return true;
         }
         let number = match asked {
             PetId::Int64(id) => id.unsigned_abs(),
@@ -134,8 +166,7 @@ impl Shown {
             return true;
         }
         self.small.insert(altered.id);
-        // Tests also ask for `1.0` and `2.0`.
-        self.small.len() >= if is_cut { 2 } else { 3 }
+        self.small.len() >= if is_cut { SEVERAL_CUT } else { SEVERAL_FLOATS }
     }
 }
 
@@ -151,7 +182,8 @@ fn alterations(id: i64) -> Vec<(i64, &'static str)> {
     let exact = rounded as i64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "this is what such a client does")]
     let cut = [i64::from(id as i32), i64::from(id as u32), i64::from(exact as i32), i64::from(exact as u32)];
-    let printed = [format!("{rounded:e}"), format!("{rounded:.16e}")];
+    let printed =
+        [format!("{rounded:e}"), format!("{rounded:.16e}"), format!("{rounded:.14e}"), format!("{rounded:.13e}")];
     let printed = printed.iter().filter_map(|text| in_full(text));
     let rounded = std::iter::once(exact).chain(printed).map(|id| (id, ROUNDED));
     let cut = cut.map(|id| (id, "cut to 32 bits"));
@@ -201,6 +233,15 @@ mod tests {
             (1_234_567_890_123_456_789, "1.2345678901234568e%2B18"),
             (-1_234_567_890_123_456_789, "-1234567890123456800"),
             (70_001, "70001.0"),
+            (1_234_567_890_123_456_789, "1.23456789012346e+18"),
+            (1_234_567_890_123_456_789, "1.2345678901235E+18"),
+            (1_234_567_890_123_456_789, "1234567890123460000"),
+            (1_234_567_890_123_456_789, "1.23457e+18"),
+            (70_001_234, "7.00012e+07"),
+            (70_001, "70,001"),
+            (70_001, "70%E2%80%AF001"),
+            (1_234_567, "1.234.567"),
+            (BIG, "9_007_199_254_740_993"),
         ] {
             assert_eq!(fetched(shown, text), ["client.exact-ids"], "{shown} as {text}");
         }

@@ -6,7 +6,6 @@
 
 mod backoff;
 mod credential;
-mod deprecation;
 mod identifiers;
 mod knowing;
 mod refused_requests;
@@ -21,8 +20,7 @@ use knowing::{Keys, Sender};
 
 /// The rules about clients.
 pub(crate) fn rules() -> Vec<Rule> {
-    [waiting::RULES, backoff::RULES, credential::RULES, refused_requests::RULES, identifiers::RULES, deprecation::RULES]
-        .concat()
+    [waiting::RULES, backoff::RULES, credential::RULES, refused_requests::RULES, identifiers::RULES].concat()
 }
 
 /// The knowledge of clients, and the state of the rules about them, from earlier parts of a recording.
@@ -33,7 +31,6 @@ pub struct Memory {
     backoff: backoff::Backoff,
     refused: refused_requests::Refused,
     identifiers: identifiers::Identifiers,
-    deprecation: deprecation::Removed,
 }
 
 /// A part of a recording, with the sender of each request.
@@ -48,8 +45,7 @@ pub(crate) struct Clients<'h> {
 impl Memory {
     /// Makes a part of a recording ready for judging clients.
     pub(super) fn clients<'h>(&mut self, history: &'h History<'h>) -> Clients<'h> {
-        self.keys.part += 1;
-        let senders = history.entries.iter().map(|entry| self.keys.sender(entry)).collect();
+        let senders = self.keys.senders(&history.entries);
         Clients { history, senders, part: self.keys.part }
     }
 }

@@ -7,7 +7,6 @@ use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::sentence::sentence;
 use crate::trace::json::Json;
-use crate::trace::knowledge::Extent;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_entries("auth.valid-key", |entry| entry.key().is_some(), valid_key).needing(Needs::CREDENTIAL.of_run()),
@@ -90,12 +89,6 @@ fn bearer_header(facts: &Facts<'_>, judgement: &mut Judgement) {
         matches!(entry.credential, Credential::Invalid(Defect::NotBearer | Defect::Repeated))
             && entry.status() != Some(429)
     });
-    let tries_the_query = facts.history.entries.iter().any(|entry| {
-        entry.credential == Credential::Invalid(Defect::NotBearer) && entry.exchange.request.query.is_some()
-    });
-    if facts.history.context.extent == Extent::Run && !tries_the_query {
-        judgement.unseen = Some("not tried: the key in the query, which access logs would show".to_owned());
-    }
 }
 
 fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
@@ -144,5 +137,45 @@ mod tests {
         assert_eq!(limited().list(200, 0, 60).failures_of("auth.invalid-key"), [[4]], "the hole");
         let unauthorized = TraceBuilder::new().key("sk-Unknown").list(401, 1, 60);
         assert_eq!(unauthorized.judged_by("auth.before-all-else").judged, 0);
+    }
+
+    #[test]
+    fn an_edge_may_refuse_a_malformed_request_in_its_own_way_and_nothing_else_may_happen() {
+        const RULES: [&str; 6] = [
+            "auth.missing-key",
+            "auth.invalid-key",
+            "auth.before-all-else",
+            "errors.shape",
+            "errors.elsewhere",
+            "headers.limit",
+        ];
+        let broken = || Request::new("GET", "/pets").query("status=%zz");
+        let plain = || Request::new("GET", "/pets");
+        for (what, request, status, failing) in [
+            ("refused by an edge", broken(), 400, vec![]),
+            ("refused as not found by an edge", broken(), 404, vec![]),
+            ("refused for its key", broken(), 401, vec!["errors.shape", "headers.limit"]),
+            ("served", broken(), 200, vec!["auth.before-all-else", "headers.limit"]),
+            (
+                "answered with a failure",
+                broken(),
+                500,
+                vec!["auth.before-all-else", "errors.elsewhere", "headers.limit"],
+            ),
+            ("a sound request refused", plain(), 400, vec!["auth.invalid-key", "errors.shape", "headers.limit"]),
+        ] {
+            let trace = || TraceBuilder::new().key("sk-Unknown").ask(request.clone(), status, "<h1>no</h1>".to_owned());
+            let fails = |rule: &&str| !trace().failures_of(rule).is_empty();
+            let failed: Vec<&str> = RULES.into_iter().filter(fails).collect();
+            assert_eq!(failed, failing, "{what}");
+        }
+        let limit = Request::new("GET", "/pets").query("limit=1").header("X-Note", "\u{e9}");
+        let with_key = |status: u16, rule: &str| {
+            TraceBuilder::new().ask(limit.clone(), status, "<h1>no</h1>".to_owned()).failures_of(rule).len()
+        };
+        assert_eq!(with_key(400, "list.limit-minimum"), 0);
+        assert_eq!(with_key(400, "list.success"), 0);
+        assert_eq!(with_key(500, "list.success"), 1);
+        assert_eq!(with_key(401, "auth.valid-key"), 1);
     }
 }

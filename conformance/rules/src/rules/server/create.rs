@@ -24,7 +24,10 @@ pub(crate) const RULES: &[Rule] = &[
         .needing(Needs::REQUEST),
     Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is not a number"))
         .needing(Needs::REQUEST),
-    Rule::new("create.category-int64", category_int64).needing(Needs::REQUEST),
+    Rule::new("create.category-int64", |d, j| {
+        refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
+    })
+    .needing(Needs::REQUEST),
     Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values"))
         .needing(Needs::REQUEST),
     Rule::new("create.body-required", |d, j| {
@@ -133,15 +136,10 @@ fn value_at_fault(entry: &Entry<'_>, fault: Fault) -> Option<String> {
     }
 }
 
-fn category_int64(facts: &Facts<'_>, judgement: &mut Judgement) {
-    refused(facts, judgement, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
-    refused(facts, judgement, Fault::CategoryDigits, "a categoryId of hundreds of digits");
-}
-
 fn malformed_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history.creates()) {
         let what = match body {
-            CreateBody::Malformed => "a body that is not JSON",
+            CreateBody::Malformed => "a body that is not a NewPet in JSON",
             CreateBody::Unclear | CreateBody::Extended => "a body that not every reader takes for JSON",
             CreateBody::OtherMedia => "a body of another media type",
             CreateBody::Faulty(..) | CreateBody::NewPet(..) => continue,
@@ -183,6 +181,16 @@ mod tests {
         assert_eq!(judged(false, nothing().ask(other, 201, animal(7, "sold"))), (2, 1, None), "it was accepted");
         assert_eq!(judged(false, nothing().get(7, Some("sold"))), (1, 1, None), "an animal has it");
         assert_eq!(judged(false, nothing().refused_create(422)).1, 1, "422 is about nothing that is open");
+    }
+
+    #[test]
+    fn an_id_that_the_client_sent_was_not_assigned_by_the_service() {
+        let failures = |shown: i64| {
+            let asked = Request::new("POST", "/pets").json(r#"{"id":7000000000000,"name":"Max 1","categoryId":1}"#);
+            TraceBuilder::new().ask(asked, 201, animal(shown, "sold")).failures_of("create.assigned-id").len()
+        };
+        assert_eq!(failures(7_000_000_000_000), 1);
+        assert_eq!(failures(8), 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Errors: one shape for every error body, and its status member repeats the status.
 
-use super::resources::shown;
+use super::resources::{lacking, shown};
 use super::service::{false_coding, labelled};
 use crate::facts::Facts;
 use crate::history::Entry;
@@ -18,12 +18,11 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Returns true if the specification describes the response as an error other than 429: a status code of its tables, or another
-/// refusal of a creation, such as 413, with a body. A malformed request is excluded: it may be refused by an edge, whose errors are
-/// its own.
+/// refusal of a creation, such as 413, with a body. The refusal of an edge is excluded: its errors are its own.
 fn is_described(entry: &Entry<'_>) -> bool {
     match (&entry.operation, entry.status()) {
         (_, Some(429)) => false,
-        _ if entry.credential.is_malformed() || !entry.is_of_operation() => false,
+        _ if entry.may_be_of_edge() || !entry.is_of_operation() => false,
         (_, Some(400 | 401 | 404)) => true,
         (Operation::Create(_), Some(402..=499)) => entry.json.is_some(),
         _ => false,
@@ -34,7 +33,7 @@ fn is_described(entry: &Entry<'_>) -> bool {
 fn is_elsewhere(entry: &Entry<'_>) -> bool {
     let is_limited = entry.is_of_operation() && entry.status() == Some(429);
     let is_error = matches!(entry.status(), Some(400..=599)) && entry.json.is_some();
-    is_error && !is_described(entry) && !is_limited && !entry.credential.is_malformed()
+    is_error && !is_described(entry) && !is_limited && !entry.may_be_of_edge()
 }
 
 /// The defects that keep a body from being an Error, in words. A wrong value of `status` is none of them.
@@ -53,12 +52,12 @@ pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<Sentence> {
     let text = ["code", "message"].into_iter().filter_map(|member| match json.get(member) {
         Some(Json::String(_)) => None,
         Some(value) => Some(sentence!("{} is {}", member, value.kind())),
-        None => Some(sentence!("no {}", member)),
+        None => Some(lacking(json, member)),
     });
     let status = match json.get("status") {
         Some(value) if value.as_int64().is_some() => None,
         Some(value) => Some(sentence!("status is {}", shown(value))),
-        None => Some("no status".into()),
+        None => Some(lacking(json, "status")),
     };
     // All defects at once, so that one look at the response is enough.
     let problems: Vec<Sentence> = text.chain(status).collect();

@@ -92,6 +92,9 @@ fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
     }
     let explanation = key.explanation();
     judgement.judged += explanation.compared;
+    if key.is_exclusive() {
+        judgement.fail_all(explanation.of_kinds(&[Kind::Excess]));
+    }
     // `headers.remaining-falls` reports a Remaining that never falls.
     if explanation.never_falls.is_none() {
         judgement.fail_all(explanation.of_kinds(&[Kind::NotCounted]));

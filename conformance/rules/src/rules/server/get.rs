@@ -89,8 +89,15 @@ fn shows_as_text(entry: &Entry<'_>, id: i64) -> bool {
 }
 
 fn malformed_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history.gets()).filter(|(_, id)| *id == PetId::NotInt64) {
-        judgement.require_lawful(history, entry, "a petId that is not an int64");
+    for (entry, id) in admitted(history.gets()) {
+        let what = match id {
+            PetId::Int64(_) => continue,
+            PetId::NotInt64 => "a petId that is not an int64",
+            // It is an int64 or none, and neither is a reason for another error.
+            PetId::Ambiguous => "a petId in an unusual form",
+            PetId::Queried => "a petId and a query",
+        };
+        judgement.require_lawful(history, entry, what);
     }
 }
 

@@ -41,10 +41,10 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("headers.reset-time", reset_time).needing(Needs::HEADERS),
 ];
 
-/// Returns true if the response answers an operation, with any status code. A malformed request is excluded: it may be refused by
-/// an edge, which has no header fields of the service.
+/// Returns true if the response answers an operation, with any status code. The refusal of an edge is excluded: it has no
+/// header fields of the service.
 fn of_operation(entry: &Entry<'_>) -> bool {
-    entry.is_of_operation() && entry.rate.is_some() && !entry.credential.is_malformed()
+    entry.is_of_operation() && entry.rate.is_some() && !entry.may_be_of_edge()
 }
 
 fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &'static str, field: fn(&RateHeaders) -> &Field) {

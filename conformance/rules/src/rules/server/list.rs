@@ -74,6 +74,16 @@ fn limit_minimum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
         let held = entry.status() == Some(200) && entry.animals().len() <= 1;
         judgement.require(entry, held, "200 and at most one animal for limit=1", || counted(entry));
     }
+    few_animals(history, 1, "a limit of 1 has any effect", judgement);
+}
+
+/// Notes that the catalogue has too few animals, at most this many, to show a property of lists.
+fn few_animals(history: &History<'_>, enough: usize, property: &str, judgement: &mut Judgement) {
+    let known = history.ids().count();
+    if known <= enough {
+        let seen = if known == 1 { "1 animal was seen".to_owned() } else { format!("{known} animals were seen") };
+        judgement.unseen = Some(format!("only {seen}, so it is unknown whether {property}"));
+    }
 }
 
 fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -85,13 +95,8 @@ fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     for (entry, _, animals) in arrays(history) {
         judgement.require(entry, animals.len() <= MAX_LIMIT, "never more than 100 animals", || counted(entry));
     }
-    let known = history.ids().count();
-    if known <= MAX_LIMIT {
-        let seen = if known == 1 { "1 animal was seen".to_owned() } else { format!("{known} animals were seen") };
-        judgement.unseen = Some(format!(
-            "only {seen}, so it is unknown whether lists of more than 100 are cut; a larger plan, or a catalogue of more than 100, shows it"
-        ));
-    }
+    let property = "lists of more than 100 are cut; a larger plan, or a catalogue of more than 100, shows it";
+    few_animals(history, MAX_LIMIT, property, judgement);
 }
 
 fn counted(entry: &Entry<'_>) -> Sentence {
@@ -117,6 +122,7 @@ fn limit_default(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
             });
         }
     }
+    few_animals(history, DEFAULT_LIMIT, "lists without a limit end after 20 animals", judgement);
 }
 
 fn limit_honoured(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -146,6 +152,11 @@ fn status_filter(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
                 None => "an animal without a status".into(),
             },
         );
+    }
+    let statuses: HashSet<Option<&str>> = history.entries.iter().flat_map(Entry::animals).map(Animal::status).collect();
+    if statuses.len() < 2 {
+        let seen = "no two animals of different status were seen, so it is unknown whether the filter leaves any out";
+        judgement.unseen = Some(seen.to_owned());
     }
 }
 
@@ -317,7 +328,7 @@ pub(crate) fn differences(
 }
 
 fn bad_parameters(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history.lists()).filter(|(_, query)| !query.is_lawful() && !query.unknown) {
+    for (entry, _) in admitted(history.lists()).filter(|(_, query)| !query.is_lawful()) {
         judgement.require_lawful(history, entry, "a parameter that may be clamped, ignored or refused");
     }
 }

@@ -1,53 +1,69 @@
-//! Content of a 429: a `Retry-After` that can be parsed and is correct, and, if there is a body, an Error.
+//! Content of a 429: a `Retry-After` that can be parsed and suffices, and, if there is a body, an Error.
 
 use jiff::SignedDuration;
 
 use super::errors::{misshapen, other_status};
 use crate::facts::Facts;
-use crate::history::Entry;
-use crate::limits::{Answer, KeyLimits, Kind};
+use crate::history::{Entry, answered};
+use crate::limits::{KeyLimits, Kind, Others};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
-use crate::sentence::sentence;
+use crate::sentence::{Sentence, sentence};
 use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
-use crate::trace::retry_after;
+use crate::trace::retry_after::{self, RETRY_AFTER};
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_entries("quota.retry-after", |entry| entry.is_limited(), has_retry_after).needing(Needs::HEADERS),
+    Rule::of_entries("quota.retry-after-syntax", has_any_retry_after, retry_after_syntax).needing(Needs::HEADERS),
+    Rule::of_keys("quota.retry-after-suffices", retry_after_suffices).needing(Needs::LIMITS),
     Rule::of_keys("quota.recovers", recovers).needing(Needs::LIMITS),
     Rule::of_entries("quota.error-body", |entry| entry.is_limited(), error_body).needing(Needs::RESPONSE),
 ];
 
+fn has_any_retry_after(entry: &Entry<'_>) -> bool {
+    entry.is_limited() && entry.response().is_some_and(|response| response.header(RETRY_AFTER).is_some())
+}
+
 fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    let problem = (!has_any_retry_after(entry)).then_some("429 with no Retry-After");
+    judgement.require_no_defect(entry, "a Retry-After", problem.map(Sentence::from));
+}
+
+fn retry_after_syntax(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     let Some(read) = entry.response().map(retry_after::read) else { return };
     let problem = read.err().map(|problem| sentence!("429 with {}", problem));
     judgement.require_no_defect(entry, "one Retry-After, in whole seconds or as an HTTP-date", problem);
 }
 
-fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+/// Judges the request after the first refusal that the requests of the run alone explain. A later refusal may be a ban, and other clients
+/// may use what was restored.
+fn retry_after_suffices(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    let explanation = key.explanation();
+    let Some(earned) = explanation.earned.filter(|_| facts.history.is_run()) else { return };
+    let mut answers = key.answers().iter().map(|answer| answer.entry);
+    let Some(limited) = answers.find(|entry| entry.exchange.number == earned.exchange.number) else { return };
+    let Some((next, wait)) = answers.next().zip(limited.wait_asked_for()) else { return };
+    let waited = next.exchange.sent_at.duration_since(limited.exchange.received_at);
+    // A longer pause gives clients that no response shows the time to use what was restored.
+    let beyond = waited - wait.max(SignedDuration::ZERO);
+    let is_soon = (Tolerance::CLOCK_SLACK.duration()..Tolerance::LONGER_WAIT.duration()).contains(&beyond);
+    if explanation.hypothesis.others != Others::Nobody || !is_wait_certain(limited) || !is_soon {
+        return;
+    }
+    if next.is_limited() {
+        let found =
+            sentence!("{} after {} s, although {} s were asked for", answered(next), waited.as_secs(), wait.as_secs());
+        judgement.fail(&[next, limited], "a Retry-After that ends when there is room for a request", found);
+    } else {
+        judgement.hold();
+    }
+}
+
+fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let answers = key.answers();
     for (index, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
         let Some(wait) = limited.entry.wait_asked_for() else { continue };
-        let is_first = index == 0 || !answers[index - 1].entry.is_limited();
-        // If the wait is not certain, the server's clock may be off by a day.
-        let off = if is_wait_certain(limited.entry) { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
-        if is_first && wait > Tolerance::LONGEST_FIRST_WAIT.duration() + off {
-            let found = sentence!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
-            judgement.fail(&[limited.entry], "a Retry-After within the day, the longest window there is", found);
-            continue;
-        }
-        if let Some(served) = served_long_before(facts, &answers[index..]).filter(|_| is_first) {
-            let waited = served.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
-            let found =
-                sentence!("it asks for {} s, and {} s later the key was served", wait.as_secs(), waited.as_secs());
-            judgement.fail(
-                &[limited.entry, served.entry],
-                "a Retry-After that ends about when the limit resets",
-                found,
-            );
-            continue;
-        }
         // Only the request after the last 429 of a series shows whether the key recovers.
         let Some(next) = answers.get(index + 1).filter(|next| !next.entry.is_limited()) else { continue };
         if next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at) >= wait {
@@ -67,20 +83,6 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             judgement.fail(&[refused.entry, first], "the whole limit after the reset has passed", found);
         }
     }
-}
-
-/// The first success in the first half of the wait that a first refusal asks for, if that wait is longer than a minute. Neither an
-/// exhausted day nor a ban ends so early.
-fn served_long_before<'a, 'h>(facts: &Facts<'_>, answers: &'a [Answer<'h>]) -> Option<&'a Answer<'h>> {
-    let (limited, later) = answers.split_first()?;
-    let wait = limited.entry.wait_asked_for().filter(|_| facts.history.is_run() && is_wait_certain(limited.entry))?;
-    if wait <= Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration() {
-        return None;
-    }
-    later.iter().find(|next| {
-        let waited = next.entry.exchange.received_at.duration_since(limited.entry.exchange.sent_at);
-        next.entry.succeeded() && limited.precedes(next) && waited * 2 < wait
-    })
 }
 
 /// Returns true if the wait that a refusal asks for is certain: a number of seconds, or a date beside a `Date` of the response.

@@ -25,10 +25,18 @@ pub(super) fn shown(value: &Json) -> Value {
     }
 }
 
+/// The lack of a member in words, with the member whose name differs only in case, if there is one.
+pub(super) fn lacking(json: &Json, name: &'static str) -> Sentence {
+    match json.name_in_another_case(name) {
+        Some(other) => sentence!("{} in place of {}, which differs only in case", other.to_owned(), name),
+        None => sentence!("no {}", name),
+    }
+}
+
 fn members(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     for animal in entry.animals() {
         let problems = ["id", "name", "categoryId"].into_iter().filter_map(|name| match (name, animal.0.get(name)) {
-            (_, None) => Some(sentence!("no {}", name)),
+            (_, None) => Some(lacking(animal.0, name)),
             ("name", Some(Json::String(_))) | ("id" | "categoryId", Some(Json::Number(_))) => None,
             (_, Some(value)) => Some(sentence!("{} is {}", name, shown(value))),
         });

@@ -16,7 +16,10 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Returns true if the service owes a response. An edge may close the connection of a malformed request.
 fn is_owed(entry: &Entry<'_>) -> bool {
-    entry.exchange.known.answerer == Answerer::Service && !entry.credential.is_malformed()
+    let known = &entry.exchange.known;
+    known.answerer == Answerer::Service
+        && !entry.credential.is_malformed()
+        && !entry.exchange.may_have_lost_its_response()
 }
 
 fn complete_answer(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
@@ -33,7 +36,7 @@ fn complete_answer(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
         FailureKind::Connect | FailureKind::Unresolved => "no connection",
         kind if kind.is_of_tls() => "no TLS session",
         FailureKind::Timeout => "no complete response within the timeout",
-        FailureKind::Closed => "a connection that ended without a response",
+        kind if kind.is_end() => "a connection that ended without a response",
         _ => "a broken connection or a response that is not valid HTTP",
     };
     let found = sentence!("{} on {} ({})", what, entry.operation.name(), failure.detail.clone());
@@ -89,7 +92,7 @@ fn json(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
 mod tests {
     use super::*;
     use crate::history::History;
-    use crate::trace::exchange::Failure;
+    use crate::trace::exchange::{Failure, Request};
     use crate::trace_builder::TraceBuilder;
 
     const NONE: [[usize; 0]; 0] = [];
@@ -104,7 +107,9 @@ mod tests {
 
     #[test]
     fn a_request_that_the_service_did_not_answer_is_no_failure_of_it() {
-        for kind in [FailureKind::Connect, FailureKind::Timeout, FailureKind::Closed, FailureKind::Broken] {
+        for kind in
+            [FailureKind::Connect, FailureKind::Timeout, FailureKind::Closed, FailureKind::Reset, FailureKind::Broken]
+        {
             assert_eq!(failed(kind, Answerer::Service).failures_of("service.complete-answer"), [[2]], "{kind:?}");
             assert_eq!(failed(kind, Answerer::Nobody).failures_of("service.complete-answer"), NONE, "{kind:?}");
         }
@@ -121,6 +126,19 @@ mod tests {
         };
         assert_eq!(labelled("application/json; charset=utf-8").failures_of("service.json"), NONE);
         assert_eq!(labelled("text/plain").failures_of("service.json"), [[1]]);
+    }
+
+    #[test]
+    fn the_response_to_a_long_body_that_nobody_read_may_be_lost_with_the_connection() {
+        let ended = |kind, size: usize| {
+            let ended = failed(kind, Answerer::Service);
+            let ended =
+                ended.change_last(|exchange| exchange.request = Request::new("POST", "/pets").json(vec![b' '; size]));
+            ended.failures_of("service.complete-answer")
+        };
+        assert_eq!(ended(FailureKind::Reset, 65 * 1024), NONE);
+        assert_eq!(ended(FailureKind::Reset, 64 * 1024), [[2]], "a connection takes as much");
+        assert_eq!(ended(FailureKind::Closed, 65 * 1024), [[2]], "the server had read it");
     }
 
     #[test]

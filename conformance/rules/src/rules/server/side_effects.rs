@@ -73,8 +73,8 @@ fn is_creation(entry: &Entry<'_>) -> bool {
 fn name_in(entry: &Entry<'_>) -> Option<String> {
     let request = &entry.exchange.request;
     match &entry.operation {
-        Operation::Create(body) => body.draft()?.name.clone(),
-        Operation::Elsewhere => {
+        Operation::Create(body) if body.draft().is_some() => body.draft()?.name.clone(),
+        Operation::Create(_) | Operation::Elsewhere => {
             Json::parse(&request.body.as_ref()?.bytes).ok()?.get("name")?.as_str().map(str::to_owned)
         }
         _ => None,

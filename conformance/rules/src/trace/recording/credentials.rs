@@ -3,17 +3,15 @@
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use percent_encoding::percent_decode_str;
-use serde_json::Value;
 
-use crate::secrets::is_credential;
-use crate::trace::exchange::{Body, Request};
+use crate::secrets::{LEAST_DISTINCT, announced, is_credential, unescaped};
+use crate::trace::exchange::Request;
 
 /// The least length of a random value. A shorter value is a secret only if the name of its parameter says so.
 const LEAST_RANDOM: usize = 16;
 
-/// The length in bytes up to which a body is searched for credentials.
-const LONGEST_BODY: usize = 64 * 1024;
+/// The header field in which programs of web pages send a key among the names of protocols, in lower case.
+const SUBPROTOCOL: &str = "sec-websocket-protocol";
 
 /// A part of a request that may be a secret.
 #[derive(Debug, Eq, PartialEq)]
@@ -24,7 +22,8 @@ pub enum Found {
     Other(String),
 }
 
-/// The credentials of a request: of `Authorization` and fields like it, of cookies, of the query, and of the body.
+/// The credentials of a request: of `Authorization` and fields like it, of cookies and forms, and whatever any other text of the request
+/// announces as one.
 #[must_use]
 pub fn of(request: &Request) -> Vec<Found> {
     let mut found = Vec::new();
@@ -35,31 +34,63 @@ pub fn of(request: &Request) -> Vec<Found> {
         }
         in_value(value, &mut found);
     }
-    for (name, value) in request.headers.iter().filter(|(name, _)| is_credential(name)) {
-        match name.as_str() {
+    let mut texts = vec![request.path.as_bytes()];
+    texts.extend(request.query.iter().map(String::as_bytes));
+    for (name, value) in &request.headers {
+        match name.to_ascii_lowercase().as_str() {
             "cookie" => {
                 let cookies = value.split(';').filter_map(|cookie| cookie.split_once('='));
                 cookies.for_each(|(_, value)| add(value, &mut found));
             }
-            _ => in_value(value, &mut found),
+            SUBPROTOCOL => value.split([',', ' ']).for_each(|protocol| {
+                add(protocol, &mut found);
+                protocol.split('.').for_each(|part| add(part, &mut found));
+            }),
+            name if is_credential(name) => in_value(value, &mut found),
+            _ => texts.push(value.as_bytes()),
         }
     }
-    request.query.iter().for_each(|query| in_parameters(query, &mut found));
+    let query = request.query.as_deref().unwrap_or_default();
+    query.split('&').chain(request.path.split([';', '/'])).for_each(|pair| in_pair(pair, &mut found));
     if let Some(body) = &request.body {
-        in_body(body, &mut found);
+        if body.content_type.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded") {
+            String::from_utf8_lossy(&body.bytes).split('&').for_each(|pair| in_pair(pair, &mut found));
+        }
+        texts.push(&body.bytes);
+    }
+    for named in texts.into_iter().flat_map(announced) {
+        in_value(&named.value, &mut found);
     }
     found
 }
 
+/// Adds a secret, and the texts that it encodes.
 fn add(secret: &str, found: &mut Vec<Found>) {
     let secret = secret.trim().trim_matches('"');
-    if !secret.is_empty() {
-        found.push(Found::Other(secret.to_owned()));
+    if secret.is_empty() {
+        return;
+    }
+    found.push(Found::Other(secret.to_owned()));
+    found.extend(unescaped(secret).map(Found::Other));
+    if let Some(decoded) = decoded(secret) {
+        // Basic encodes a name and a password.
+        decoded
+            .splitn(2, ':')
+            .filter(|part| !part.is_empty())
+            .for_each(|part| found.push(Found::Other(part.to_owned())));
     }
 }
 
-/// The secrets of a header field: its value after a scheme such as `Bearer`, each word of it, the parameters of schemes such as Digest, and
-/// the name and password that Basic encodes.
+/// The text that a secret encodes in base64, if it is one.
+fn decoded(secret: &str) -> Option<String> {
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let standard = secret.replace('-', "+").replace('_', "/");
+    let bytes = GeneralPurpose::new(&alphabet::STANDARD, config).decode(standard).ok()?;
+    let is_text = bytes.len() >= LEAST_DISTINCT && bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    is_text.then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The secrets of a value: the value after a scheme such as `Bearer`, each word of it, and the parameters of schemes such as Digest.
 fn in_value(value: &str, found: &mut Vec<Found>) {
     let (scheme, encoded) = value.split_once(' ').unwrap_or_default();
     let has_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -70,21 +101,15 @@ fn in_value(value: &str, found: &mut Vec<Found>) {
         let of_parameter = word.split_once('=').filter(|(_, value)| !value.trim_matches('=').is_empty());
         of_parameter.into_iter().for_each(|(_, value)| add(value, found));
     }
-    if scheme.eq_ignore_ascii_case("basic") {
-        let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-        let decoded = GeneralPurpose::new(&alphabet::STANDARD, config).decode(encoded.trim()).unwrap_or_default();
-        let pair = String::from_utf8_lossy(&decoded);
-        pair.splitn(2, ':').for_each(|part| add(part, found));
-    }
 }
 
-/// The secrets of a query, or of a form.
-fn in_parameters(query: &str, found: &mut Vec<Found>) {
-    for (name, value) in query.split('&').filter_map(|parameter| parameter.split_once('=')) {
-        if !["limit", "status"].contains(&name) && (is_credential(name) || is_random(value)) {
-            add(value, found);
-            add(&percent_decode_str(value).decode_utf8_lossy(), found);
-        }
+/// The secret of a parameter of a query, a path or a form.
+fn in_pair(pair: &str, found: &mut Vec<Found>) {
+    if let Some((name, value)) = pair.split_once('=')
+        && !["limit", "status"].contains(&name)
+        && (is_credential(name) || is_random(value))
+    {
+        add(value, found);
     }
 }
 
@@ -93,33 +118,6 @@ fn is_random(value: &str) -> bool {
     value.len() >= LEAST_RANDOM
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
-}
-
-/// The secrets of a body: members of JSON and fields of forms with the name of a credential.
-fn in_body(body: &Body, found: &mut Vec<Found>) {
-    if body.bytes.len() > LONGEST_BODY {
-        return;
-    }
-    if let Ok(value) = serde_json::from_slice(&body.bytes) {
-        in_json(&value, found);
-    } else if body.content_type.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded") {
-        in_parameters(&String::from_utf8_lossy(&body.bytes), found);
-    }
-}
-
-fn in_json(value: &Value, found: &mut Vec<Found>) {
-    match value {
-        Value::Object(members) => {
-            for (name, value) in members {
-                match value {
-                    Value::String(text) if is_credential(name) => add(text, found),
-                    other => in_json(other, found),
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| in_json(item, found)),
-        _ => {}
-    }
 }
 
 #[cfg(test)]
@@ -146,6 +144,14 @@ mod tests {
             get().query(format!("k={key}")),
             Request::new("POST", "/pets").json(format!(r#"{{"name":"Rex","auth":{{"apiKey":"{key}"}}}}"#)),
             Request::new("POST", "/pets").body("application/x-www-form-urlencoded", format!("token={key}")),
+            Request::new("POST", "/pets").body("text/plain", format!("{}api_key={key}", "x".repeat(100_000))),
+            Request::new("GET", format!("/pets;key={key}")),
+            Request::new("GET", format!("/pets;v=1;key={key}/7")),
+            Request::new("GET", "/pets;k=c2stTGl2ZS00NzExLWFiY2Q"),
+            get().header("referer", format!("https://{key}:x@shop.example/pets")),
+            get().header("x-forwarded-uri", format!("/pets?api_key={key}")),
+            get().header("sec-websocket-protocol", format!("v1.pets, {key}")),
+            get().header("sec-websocket-protocol", "base64url.bearer.authorization.k8s.io.c2stTGl2ZS00NzExLWFiY2Q"),
         ] {
             let found = of(&request);
             let is_there = |found: &Found| matches!(found, Found::Key(text) | Found::Other(text) if text == key);

@@ -42,6 +42,9 @@ pub struct Head {
     /// Whether the user of the run said that the service knows this category.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vouches_for_category: bool,
+    /// Whether the user of the run said that only the run uses the keys.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exclusive_key: bool,
     /// A text that the name of each animal of a run contains and no other name does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_mark: Option<String>,
@@ -81,6 +84,7 @@ impl Head {
             plan_limits: context.plan_limits,
             category_id: context.category_id,
             vouches_for_category: context.vouches_for_category,
+            exclusive_key: context.exclusive_key,
             name_mark: context.name_mark.clone(),
             left_out: context.left_out.clone(),
             unfinished: context.unfinished.iter().map(|part| part.to_string()).collect(),
@@ -107,6 +111,7 @@ impl Head {
             plan_limits: self.plan_limits,
             category_id: self.category_id,
             vouches_for_category: self.vouches_for_category,
+            exclusive_key: self.exclusive_key,
             name_mark: self.name_mark.clone(),
             left_out: self.left_out.clone(),
             unfinished: self.unfinished.iter().cloned().map(Cow::Owned).collect(),

@@ -29,7 +29,8 @@ struct Line {
     /// The party that answered, if not the service.
     #[serde(default, skip_serializing_if = "is_service")]
     answerer: Answerer,
-    /// The extent of the part that begins with this exchange and is judged separately.
+    /// `conversation` where no request was under way, so that the recording can be divided before this exchange; `sample` where exchanges
+    /// are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begins: Option<Extent>,
     /// The number of the client's connection that carried the exchange.
@@ -186,7 +187,12 @@ pub fn read<E: From<Unreadable>>(
             let problem = "a second recording begins here\n  Give each recording in a file of its own.";
             return Err(wrong(problem.to_owned()).into());
         }
-        let read: Line = serde_json::from_slice(&line).map_err(|error| Unreadable::json(&error, at))?;
+        let read: Line = match serde_json::from_slice(&line) {
+            Ok(read) => read,
+            // The program that wrote the recording ended within the last line.
+            Err(error) if error.is_eof() && !line.ends_with(b"\n") => break,
+            Err(error) => return Err(Unreadable::json(&error, at).into()),
+        };
         number += 1;
         each(&head, exchange(number, read).map_err(wrong)?)?;
     }
@@ -315,6 +321,8 @@ mod tests {
         let both =
             text.replacen("\"response\":", "\"failure\":{\"kind\":\"timeout\",\"detail\":\"\"},\"response\":", 1);
         assert_eq!(error(&both), "line 2, column 1: an exchange has either a response or a failure");
+        let cut = read_back(&text[..text.len() - 9]).expect("the lines before the one that is cut");
+        assert_eq!(cut.1.len(), 1);
         assert!(error("").starts_with("line 1, column 1: EOF"), "{}", error(""));
     }
 

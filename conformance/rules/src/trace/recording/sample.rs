@@ -5,12 +5,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jiff::Timestamp;
+
 use super::credentials;
-use crate::secrets::{LEAST_DISTINCT, Redactor, is_ordinary};
+use crate::secrets::{LEAST_DISTINCT, MOST_VALUES, Redactor, announced, is_ordinary};
 use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
-use crate::trace::knowledge::{Extent, Fact, Knowledge};
-use crate::trace::misplaced::{KEY_FIELDS, Keys};
+use crate::trace::knowledge::{Extent, Fact, KeyPlace, Knowledge};
+use crate::trace::misplaced::{KEY_FIELDS, Keys, is_key_name};
 use crate::trace::{Context, Trace, conditions};
 
 /// The secrets of recorded traffic and their pseudonyms, which are equal in all parts of a recording.
@@ -25,6 +27,8 @@ pub struct Pseudonyms {
     /// The keys that a request was admitted with, or refused for another reason than its credential. A recording that the judge wrote
     /// states where they are out of place, so its pseudonyms are not among them.
     keys: Keys,
+    /// The keys that succeeded under Bearer, with the time of the first success. A proxy reads exchanges twice.
+    bearers: HashMap<String, Timestamp>,
     is_trace: bool,
 }
 
@@ -125,6 +129,21 @@ impl Pseudonyms {
         }
     }
 
+    /// Whether a request has a key under another scheme than Bearer, although the key had succeeded under Bearer.
+    fn has_another_scheme(&self, Exchange { request, sent_at, known, .. }: &Exchange) -> bool {
+        let had_succeeded = |key: &String| {
+            self.bearers.get(key).is_some_and(|success| sent_at.duration_since(*success) >= known.precision)
+        };
+        request.authorizations().any(|value| {
+            let scheme = value.split_whitespace().next().unwrap_or_default();
+            let alone = Request::new("", "").authorization(value);
+            !scheme.eq_ignore_ascii_case("bearer")
+                && credentials::of(&alone)
+                    .iter()
+                    .any(|(credentials::Found::Key(text) | credentials::Found::Other(text))| had_succeeded(text))
+        })
+    }
+
     /// Whether a key is a pseudonym that the judge wrote.
     fn is_own(&self, key: &str) -> bool {
         self.is_trace && is_pseudonym(key)
@@ -159,8 +178,12 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
         let pseudonym = token(&exchange.request).and_then(|key| pseudonyms.known(key));
         valid.extend(pseudonym.filter(|pseudonym| is_valid.insert((*pseudonym).to_owned())).map(str::to_owned));
     }
-    find_misplaced(&mut exchanges, pseudonyms, context.extent);
-    exchanges.retain(|exchange| !is_outside(&exchange.request) || exchange.known.misplaced_key.is_some());
+    let (extent, has_no_keys) = (context.extent, pseudonyms.of_keys.is_empty());
+    find_misplaced(&mut exchanges, pseudonyms, |exchange| {
+        let is_missed = extent > Extent::Sample || exchange.status() == Some(401);
+        // Outside the service, names have other meanings.
+        has_no_keys && is_missed && !is_outside(&exchange.request)
+    });
     // Where no request shows a key, the program that recorded them may leave keys out, as browsers do.
     let shows_keys =
         context.extent > Extent::Sample || exchanges.iter().any(|exchange| exchange.request.authorization.is_some());
@@ -180,17 +203,37 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
     Trace { context, exchanges }
 }
 
-/// Notes the places of keys outside `Authorization`, before the keys are replaced. Where no request has a credential, the client may send
-/// its key elsewhere, under the name of one. A program that records only some requests may have left the credential out, unless the
-/// service missed it.
-fn find_misplaced(exchanges: &mut [Exchange], pseudonyms: &Pseudonyms, extent: Extent) {
-    for exchange in exchanges {
-        let is_missed = extent > Extent::Sample || exchange.status() == Some(401);
-        // Outside the service, names have other meanings.
-        let counts_by_name = pseudonyms.of_keys.is_empty() && is_missed && !is_outside(&exchange.request);
-        let place = pseudonyms.keys.misplaced(&exchange.request, counts_by_name);
-        exchange.known.misplaced_key = exchange.known.misplaced_key.or(place);
+/// Exchanges for a recording that is written while there is traffic, with their keys replaced by pseudonyms. Facts that later exchanges
+/// may change, such as which keys are valid, are left to the reader of the recording.
+#[must_use]
+pub fn without_secrets(mut exchanges: Vec<Exchange>, base_url: &str, pseudonyms: &mut Pseudonyms) -> Vec<Exchange> {
+    pseudonyms.learn(&exchanges, base_url);
+    find_misplaced(&mut exchanges, pseudonyms, |_| false);
+    for exchange in &mut exchanges {
+        hide_keys(&mut exchange.request, pseudonyms);
+        hide_in_texts(exchange, pseudonyms);
     }
+    exchanges
+}
+
+/// Notes the places of keys outside `Authorization`, before the keys are replaced, and removes the exchanges outside the service that have
+/// none. Where no request has a credential, the client may send its key elsewhere, under the name of one. A program that records only some
+/// requests may have left the credential out, unless the service missed it.
+fn find_misplaced(
+    exchanges: &mut Vec<Exchange>,
+    pseudonyms: &mut Pseudonyms,
+    counts_by_name: impl Fn(&Exchange) -> bool,
+) {
+    for exchange in exchanges.iter_mut() {
+        let place = pseudonyms.keys.misplaced(&exchange.request, counts_by_name(exchange));
+        let place = place.or(pseudonyms.has_another_scheme(exchange).then_some(KeyPlace::Scheme));
+        exchange.known.misplaced_key = exchange.known.misplaced_key.or(place);
+        if let Some(key) = token(&exchange.request).filter(|_| is_served(exchange)) {
+            let success = pseudonyms.bearers.entry(key.to_owned()).or_insert(exchange.received_at);
+            *success = exchange.received_at.min(*success);
+        }
+    }
+    exchanges.retain(|exchange| !is_outside(&exchange.request) || exchange.known.misplaced_key.is_some());
 }
 
 /// Whether a request was sent to a path outside the service. Only the places of keys in it are judged.
@@ -231,6 +274,16 @@ fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
             *value = replaced(value);
         }
     }
+    if let Some((path, parameters)) = request.path.split_once(';') {
+        let parameters = parameters.split(';').map(|parameter| match parameter.split_once('=') {
+            Some((name, value)) => {
+                let (value, segments) = value.split_at(value.find('/').unwrap_or(value.len()));
+                format!(";{name}={}{segments}", replaced(value))
+            }
+            None => format!(";{parameter}"),
+        });
+        request.path = format!("{path}{}", parameters.collect::<String>());
+    }
     request.query = request.query.take().map(|query| {
         let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
             Some((name @ ("limit" | "status"), value)) => format!("{name}={value}"),
@@ -248,7 +301,13 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
     let hide_in_text = |text: &mut String| *text = secrets.redact(text);
     let mut hide_in_body = |body: &mut Vec<u8>, fact| {
         *body = secrets.redact_bytes(body);
-        if by_chance.finds_in(body) {
+        // A key may be so short that it is replaced nowhere, and values beyond the bound are not read.
+        let names_key = |body: &[u8]| {
+            let named = announced(body);
+            named.len() >= MOST_VALUES
+                || named.iter().any(|named| is_key_name(&named.name) && !is_replaced(&named.value))
+        };
+        if by_chance.finds_in(body) || fact == Fact::RequestBody && names_key(body) {
             body.clear();
             known.withheld.insert(fact);
         }
@@ -268,13 +327,21 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
     request.headers.iter_mut().flat_map(|(name, value)| [name, value]).for_each(hide_in_text);
 }
 
+/// Returns true if a value is, or ends with, what replaces a key.
+fn is_replaced(value: &str) -> bool {
+    value.ends_with(OMITTED) || is_with_pseudonym(value)
+}
+
 /// The header field that every HTTP/1.1 request has. An archive that shows it shows all fields of the request.
 const HOST: &str = "host";
+
+/// The header field with the content coding of a body, in lower case. It makes the meaning of the body ambiguous.
+const CONTENT_ENCODING: &str = "content-encoding";
 
 /// Returns true if a header field of a request is needed for judging. The name is given in lower case.
 fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
-        || [USER_AGENT, HOST, conditions::ACCEPT].contains(&name)
+        || [USER_AGENT, HOST, CONTENT_ENCODING, conditions::ACCEPT].contains(&name)
         || conditions::FIELDS.contains(&name)
 }
 
@@ -282,7 +349,6 @@ fn is_needed(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::request::{Credential, Defect, credential_of};
-    use crate::trace::knowledge::KeyPlace;
     use crate::trace_builder::TraceBuilder;
 
     fn sampled(requests: Vec<(Request, u16)>) -> Trace {
@@ -290,6 +356,10 @@ mod tests {
     }
 
     fn recorded(extent: Extent, requests: Vec<(Request, u16)>) -> Trace {
+        read(extent, requests, &mut Pseudonyms::new("ab12"))
+    }
+
+    fn read(extent: Extent, requests: Vec<(Request, u16)>, pseudonyms: &mut Pseudonyms) -> Trace {
         let mut builder = TraceBuilder::new();
         for (request, status) in requests {
             let authorization = request.authorization.clone();
@@ -298,7 +368,7 @@ mod tests {
         }
         let Trace { mut context, exchanges } = builder.trace();
         context.extent = extent;
-        trace(context, exchanges, &mut Pseudonyms::new("ab12"))
+        trace(context, exchanges, pseudonyms)
     }
 
     fn credentials(requests: Vec<(Request, u16)>) -> Vec<Credential> {
@@ -352,7 +422,7 @@ mod tests {
                 Credential::Valid(0),
                 Credential::Withheld,
                 Credential::Valid(0),
-                Credential::Ambiguous,
+                Credential::Ambiguous(0),
                 Credential::Withheld,
                 not_bearer,
                 Credential::Invalid(Defect::Absent),
@@ -387,6 +457,28 @@ mod tests {
     }
 
     #[test]
+    fn a_key_under_another_scheme_is_out_of_place_once_it_has_succeeded_under_bearer() {
+        let list_with = |value: &str| list().authorization(value);
+        let places_by = |pseudonyms: &mut Pseudonyms, requests| {
+            let exchanges = read(Extent::Conversation, requests, pseudonyms).exchanges;
+            exchanges.iter().map(|exchange| exchange.known.misplaced_key).collect::<Vec<_>>()
+        };
+        let places = |requests| places_by(&mut Pseudonyms::new("ab12"), requests);
+        let bearer = || (list_with("Bearer sk-valid-1"), 200);
+        for other in ["Token sk-valid-1", "sk-valid-1", "Basic c2stdmFsaWQtMTo="] {
+            assert_eq!(places(vec![bearer(), (list_with(other), 401)]), [None, Some(KeyPlace::Scheme)], "{other}");
+            let mut pseudonyms = Pseudonyms::new("ab12");
+            for pass in ["to record it", "to judge it"] {
+                let found = places_by(&mut pseudonyms, vec![(list_with(other), 401), bearer()]);
+                assert_eq!(found, [None, None], "{other}, before it was known, read {pass}");
+            }
+        }
+        for same in ["bearer sk-valid-1", "BEARER  sk-valid-1", "Basic b3RoZXI6"] {
+            assert_eq!(places(vec![bearer(), (list_with(same), 401)]), [None, None], "{same}");
+        }
+    }
+
+    #[test]
     fn a_time_in_a_cookie_is_no_secret_that_other_texts_have() {
         let visit = list().authorization("Bearer sk-valid-1").header("cookie", "visited=1780315200");
         let builder = TraceBuilder::new().ask(visit, 200, "[]".to_owned()).header("x-seen", "1780315200");
@@ -416,6 +508,29 @@ mod tests {
         assert_eq!(request.headers.len(), 5);
         assert!(request.headers.iter().all(|(_, value)| value == "of key-1-ab12 (x)"), "{:?}", request.headers);
         assert_eq!(known.misplaced_key, Some(KeyPlace::Field));
+    }
+
+    #[test]
+    fn a_key_that_only_a_body_announces_is_left_nowhere() {
+        for (body, key) in [
+            (r#"{"name":"Rex","apiKey":"sk-secret-1"}"#, "sk-secret-1"),
+            (r#"{"name":"Rex","apiKey":"sk-secret-1""#, "sk-secret-1"),
+            (r#"{"name":"Rex","apiKey":"abc"}"#, "abc"),
+            (r#"{"name":"Rex","apiKey":"2837465910"}"#, "2837465910"),
+            ("--x\r\nContent-Disposition: form-data; name=\"api_key\"\r\n\r\nsk-secret-1\r\n--x--", "sk-secret-1"),
+            ("<pet><token>sk-secret-1</token></pet>", "sk-secret-1"),
+        ] {
+            let request = Request::new("POST", "/pets").json(body);
+            let exchange = recorded(Extent::Conversation, vec![(request, 401)]).exchanges.remove(0);
+            let shown = exchange.request.body.as_ref().map(|body| String::from_utf8_lossy(&body.bytes).into_owned());
+            assert!(!shown.unwrap_or_default().contains(key), "{body}");
+            assert_eq!(exchange.known.misplaced_key, Some(KeyPlace::Body), "{body}");
+        }
+        let many = Request::new("POST", "/pets").json(format!("{}token=sk-secret-1", "pass=a&".repeat(MOST_VALUES)));
+        let request = recorded(Extent::Conversation, vec![(many, 401)]).exchanges.remove(0).request;
+        assert_eq!(request.body.map(|body| body.bytes.len()), Some(0), "after more names than are read");
+        let exchange = sampled(vec![(Request::new("GET", "/pets;key=abc/7;v=1;x"), 404)]).exchanges.remove(0);
+        assert_eq!(exchange.request.path, "/pets;key=omitted/7;v=omitted;x");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::{Broken, Cause, remaining};
 use crate::history::Entry;
 use crate::request::{CreateBody, Operation};
 use crate::trace::exchange::{FailureKind, Outcome};
+use crate::trace::rate_limit::FIELDS;
 
 /// The number of answers that make a habit.
 const SEVERAL: usize = 3;
@@ -97,7 +98,7 @@ pub(super) fn dropped_over_the_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     let mut dropped: Vec<&Entry<'_>> = Vec::new();
     for entry in broken.entries().iter().filter(|entry| entry.key().is_some()) {
         let is_dropped = matches!(&entry.exchange.outcome,
-            Outcome::Failed(failure) if matches!(failure.kind, FailureKind::Closed | FailureKind::Broken));
+            Outcome::Failed(failure) if failure.kind.is_end() || failure.kind == FailureKind::Broken);
         if is_dropped && left == Some(0) {
             dropped.push(entry);
         }
@@ -129,7 +130,10 @@ pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let statuses: BTreeSet<u16> = bare.iter().filter_map(|entry| entry.status()).collect();
     let operations: BTreeSet<&str> = bare.iter().map(|entry| entry.operation.name()).collect();
     let sentence = if bare.len() == answers.len() {
-        "no response has rate-limit headers: is there a limiter?".to_owned()
+        match similar_names(&bare) {
+            names if names.is_empty() => "no response has rate-limit headers: is there a limiter?".to_owned(),
+            names => format!("the rate-limit headers have other names: {} were seen", names.join(", ")),
+        }
     } else if are_bare(&|entry| entry.credential.is_invalid()) {
         "no response to a request without a valid key has rate-limit headers: does the limiter run after authentication?"
             .to_owned()
@@ -149,6 +153,18 @@ pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
         return None;
     };
     Cause::shown_by("no-rate-limit-headers", sentence, explained, bare)
+}
+
+/// The names of header fields that resemble those of the rate limit: `ratelimit-limit` and `x-rate-limit-remaining`, for example.
+fn similar_names(entries: &[&Entry<'_>]) -> Vec<String> {
+    let names = entries.iter().filter_map(|entry| entry.response()).flat_map(|response| &response.headers);
+    let is_similar = |name: &str| {
+        let bare = name.to_ascii_lowercase().replace(['-', '_'], "");
+        let bare = bare.strip_prefix('x').unwrap_or(&bare);
+        bare.starts_with("ratelimit") && !FIELDS.contains(&name)
+    };
+    let similar: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).filter(|name| is_similar(name)).collect();
+    similar.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -270,6 +286,14 @@ mod tests {
             sentence(bare(TraceBuilder::new())),
             Some(("no response has rate-limit headers: is there a limiter?".to_owned(), 3))
         );
+        let renamed = bare(TraceBuilder::new()).change_each(|exchange| {
+            if let Outcome::Response(response) = &mut exchange.outcome {
+                response.headers.push(("x-rate-limit-limit".to_owned(), "60".to_owned()));
+                response.headers.push(("ratelimit-remaining".to_owned(), "59".to_owned()));
+            }
+        });
+        let names = "the rate-limit headers have other names: ratelimit-remaining, x-rate-limit-limit were seen";
+        assert_eq!(sentence(renamed).map(|(text, _)| text).as_deref(), Some(names));
         let keyless = sentence(bare(listed().key("sk-Unknown")));
         assert!(keyless.is_some_and(|(text, _)| text.contains("after authentication")));
         let by_status = sentence(bare(listed().key("sk-Unknown").list(404, 9, 60)));

@@ -1,5 +1,7 @@
 //! Responses that are served a second time: a cache.
 
+use std::collections::HashMap;
+
 use super::{Broken, Cause, remaining};
 use crate::history::Entry;
 
@@ -7,14 +9,16 @@ use crate::history::Entry;
 /// time or Remaining had gone on meanwhile, or the caller was another.
 pub(super) fn repeats_answers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let entries = broken.entries();
-    let copies: Vec<[&Entry<'_>; 2]> = entries
-        .iter()
-        .enumerate()
-        .filter_map(|(at, copy)| {
-            let first = (0..at).rev().find(|first| is_copy(entries, *first, at))?;
-            Some([&entries[first], copy])
-        })
-        .collect();
+    // An answer that is given again has the `Date` of the first one, which few answers share.
+    let mut dated: HashMap<(&str, String), Vec<usize>> = HashMap::new();
+    let mut copies: Vec<[&Entry<'_>; 2]> = Vec::new();
+    for (at, copy) in entries.iter().enumerate() {
+        let Some(date) = copy.response().and_then(|response| response.header("date")) else { continue };
+        let alike = dated.entry((date, copy.exchange.request.target())).or_default();
+        let first = alike.iter().rev().find(|first| is_copy(entries, **first, at));
+        copies.extend(first.map(|first| [&entries[*first], copy]));
+        alike.push(at);
+    }
     let is_stale = |number: &usize| copies.iter().any(|[_, copy]| copy.exchange.number == *number);
     let explained = broken
         .explained(&["auth.", "get.", "headers.", "list.", "quota."], |failure| failure.exchanges.iter().any(is_stale));
@@ -26,19 +30,13 @@ pub(super) fn repeats_answers(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("cache", sentence, explained, [first, copy])
 }
 
-/// Returns true if the second of these entries was answered with the response to the first.
+/// Returns true if the second of these entries, which have one target and one `Date`, was answered with the response to the first.
 fn is_copy(entries: &[Entry<'_>], at: usize, again: usize) -> bool {
     let (first, copy) = (&entries[at], &entries[again]);
     let (asked, repeated) = (&first.exchange.request, &copy.exchange.request);
-    let is_like = asked.method == "GET"
-        && repeated.method == "GET"
-        && asked.path == repeated.path
-        && asked.query == repeated.query
-        && first.rate == copy.rate
-        && first.precedes(copy);
+    let is_like = asked.method == "GET" && repeated.method == "GET" && first.rate == copy.rate && first.precedes(copy);
     let (true, Some(one), Some(other)) = (is_like, first.response(), copy.response()) else { return false };
-    let date = one.header("date");
-    if one.status != other.status || one.body != other.body || date.is_none() || date != other.header("date") {
+    if one.status != other.status || one.body != other.body {
         return false;
     }
     // `Date` is rounded to a second.

@@ -19,10 +19,17 @@ const BROKEN_BY_IT: [&str; 8] = [
 
 /// The cause where replicas have shown no animal that was created at another one.
 pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let apart = broken.fleet?.storing_apart();
+    let fleet = broken.fleet?;
+    let apart = fleet.storing_apart();
     let addresses: Vec<&str> = broken.facts.history.context.addresses().collect();
     let sentence = match apart[..] {
-        [] => return None,
+        [] => {
+            let (place, count) = fleet.private.iter().enumerate().max_by_key(|(_, count)| **count)?;
+            if *count == 0 {
+                return None;
+            }
+            format!("only the replica {} shows {count} animals that it had before the run", addresses[place])
+        }
         _ if apart.len() == addresses.len() => "each replica shows only animals that were created at it".to_owned(),
         [one] => format!("the replica {} shows no animal that was created at another replica", addresses[one]),
         _ => format!("{} replicas show no animal that was created at another replica", apart.len()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Broken, Cause};
 use crate::history::Entry;
-use crate::limits::{Answer, KeyLimits, one_after_another};
+use crate::limits::{Answer, KeyLimits, Others, one_after_another};
 use crate::tolerance::Tolerance;
 
 /// The number of answers that make a series, and of steps out of order that show more than one counter.
@@ -48,7 +48,7 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
         ];
         let sentence = match groups
             .into_iter()
-            .find(|(.., of)| !disorder.is_empty() && is_counted_each(key, &answers, *of))
+            .find(|(.., of)| !disorder.is_empty() && is_counted_each(key, &answers, &disorder, *of))
         {
             Some((each, counted, _)) => {
                 format!("Remaining falls in several separate series, one for each {each}: does each {counted} have its own counter?")
@@ -60,6 +60,28 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
         };
         let shown = disorder.iter().take(2).flatten().map(|answer| answer.entry);
         Cause::shown_by("several-counters", sentence, explained.clone(), shown)
+    })
+}
+
+/// The cause where the requests of one operation lower Remaining never, and all others always.
+pub(super) fn not_counted(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let explained = broken.explained(&["headers.remaining-falls", "quota.every-operation"], |_| true);
+    broken.facts.limiter.keys().iter().find_map(|key| {
+        let answers = in_order(key);
+        // For each operation, the numbers of requests that have lowered Remaining and of those that have not.
+        let mut falls: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+        for pair in answers.windows(2).filter(|pair| pair[0].window.is_same(pair[1].window)) {
+            let is_lower = pair[1].window.remaining < pair[0].window.remaining;
+            falls.entry(pair[1].entry.operation.name()).or_default()[usize::from(!is_lower)] += 1;
+        }
+        let mut free = falls.iter().filter(|(_, [lowered, _])| *lowered == 0);
+        let (operation, [_, count]) = free.next().filter(|_| free.next().is_none())?;
+        let is_certain = *count >= 2 && falls.len() >= 2;
+        let are_counted = falls.iter().all(|(other, [_, unchanged])| other == operation || *unchanged == 0);
+        let shown = answers.iter().map(|answer| answer.entry).filter(|entry| entry.operation.name() == *operation);
+        let sentence = format!("{operation} is not counted: none of {count} requests lowered Remaining");
+        Cause::shown_by("operation-not-counted", sentence, explained.clone(), shown)
+            .filter(|_| is_certain && are_counted)
     })
 }
 
@@ -98,8 +120,9 @@ fn is_by_chance(disorder: &[[&Answer<'_>; 2]]) -> bool {
     varies || rises >= 2
 }
 
-/// Returns true if a way of counting explains each group of requests by itself, and several of them without other clients.
-fn is_counted_each(key: &KeyLimits<'_>, answers: &[Answer<'_>], group: Group) -> bool {
+/// Returns true if a way of counting explains each group of requests by itself, and several of them without other clients; or if
+/// Remaining falls within the groups, and not between them, as where each has a bucket that is refilled.
+fn is_counted_each(key: &KeyLimits<'_>, answers: &[Answer<'_>], disorder: &[[&Answer<'_>; 2]], group: Group) -> bool {
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
     for answer in answers {
         *groups.entry(group(answer.entry)).or_default() += 1;
@@ -107,10 +130,17 @@ fn is_counted_each(key: &KeyLimits<'_>, answers: &[Answer<'_>], group: Group) ->
     let mut alone = 0;
     let is_explained = groups.iter().all(|(of_one, count)| {
         let explanation = key.explanation_of(|entry| group(entry) == *of_one);
-        alone += usize::from(*count >= SEVERAL && !explanation.hypothesis.others);
+        alone += usize::from(*count >= SEVERAL && explanation.hypothesis.others == Others::Nobody);
         explanation.findings.is_empty()
     });
-    is_explained && alone >= 2
+    let mut within: BTreeMap<String, Vec<&Answer<'_>>> = BTreeMap::new();
+    for answer in answers {
+        within.entry(group(answer.entry)).or_default().push(answer);
+    }
+    within.retain(|_, of_one| of_one.len() >= SEVERAL);
+    let steps = || within.values().flat_map(|of_one| of_one.windows(2)).map(|pair| [pair[0], pair[1]]);
+    let is_sorted = within.len() >= 2 && disorder.len() >= SEVERAL && !steps().any(is_disorder);
+    is_explained && alone >= 2 || is_sorted
 }
 
 /// The number of series that run at once, if nearly every answer belongs to one. Each series falls by small steps within one
@@ -161,6 +191,17 @@ mod tests {
         assert!(causes[0].1.contains(&"headers.remaining-never-rises"), "{causes:?}");
         let three = shown(lists(&[59, 49, 39, 58, 48, 38, 57, 47, 37, 56, 46, 36]));
         assert_eq!(three[0].0, "Remaining falls in 3 separate series: does each process have its own counter?");
+    }
+
+    #[test]
+    fn an_operation_that_is_not_counted_is_named() {
+        let fetch = |builder: TraceBuilder, left| builder.get(7, Some("sold")).with_rate_limit(left, 60);
+        // After a pause, no request of others can leave a log of the last minute.
+        let begun = TraceBuilder::new().list(200, 59, 60).wait(130).window(60);
+        let rounds = (0..12).fold(begun, |builder, at| fetch(builder.list(200, 59 - at, 60), 59 - at));
+        let causes = shown(rounds);
+        let sentence = "GET /pets/{petId} is not counted: none of 12 requests lowered Remaining";
+        assert!(causes.iter().any(|(cause, _)| cause == sentence), "{causes:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod cache;
 mod catalogues;
 mod connections;
 mod counters;
+mod keys;
 mod limiters;
 mod restored;
 mod units;
@@ -48,6 +49,7 @@ pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[Requi
         return vec![cause];
     }
     let mut causes: Vec<Cause> = [
+        keys::known_to_some,
         answers::limiter_first,
         answers::another_refusal,
         answers::limited_with_another_status,
@@ -59,6 +61,7 @@ pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[Requi
         connections::unread_body,
         answers::without_headers,
         // Several counters repeat values as a cache does, but a cache makes no series that fall; so they precede it among equals.
+        counters::not_counted,
         counters::of_replicas,
         restored::bucket,
         counters::several,
@@ -67,6 +70,7 @@ pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[Requi
         units::of_reset,
         units::of_clock,
         units::of_retry_after,
+        units::minute_for_a_day,
     ]
     .into_iter()
     .filter_map(|find| find(&broken))

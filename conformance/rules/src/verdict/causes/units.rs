@@ -80,6 +80,15 @@ pub(super) fn of_clock(broken: &Broken<'_, '_>) -> Option<Cause> {
     })
 }
 
+/// The requirements that a wrong `Retry-After` concerns.
+const CONCERNED: [&str; 5] = [
+    "quota.recovers",
+    "quota.refused-stores-nothing",
+    "quota.retry-after",
+    "quota.retry-after-suffices",
+    "quota.retry-after-syntax",
+];
+
 /// The cause where `Retry-After` is in milliseconds, or a Unix time.
 pub(super) fn of_retry_after(broken: &Broken<'_, '_>) -> Option<Cause> {
     let refusals = broken.facts.limiter.keys().iter().flat_map(|key| key.answers());
@@ -94,8 +103,26 @@ pub(super) fn of_retry_after(broken: &Broken<'_, '_>) -> Option<Cause> {
     if shown.is_empty() || shown.len() < refusals.len() {
         return None;
     }
-    let concerned = broken.concerned(&["quota.recovers", "quota.refused-stores-nothing", "quota.retry-after"]);
+    let concerned = broken.concerned(&CONCERNED);
     Cause::shown_by("unit-of-retry-after", sentence, concerned, shown.into_iter().map(|answer| answer.entry))
+}
+
+/// The cause where the limit of a day is exhausted and `Retry-After` names a minute.
+pub(super) fn minute_for_a_day(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let waits_a_minute = |entry: &Entry<'_>| {
+        let left = entry.window().map(|window| window.reset - entry.answered_at().as_second());
+        let is_of_day = left.is_some_and(|left| left > 2 * Tolerance::MINUTE.seconds());
+        let wait = entry.wait_asked_for().map(|wait| wait.as_secs());
+        entry.is_limited() && is_of_day && wait.is_some_and(|wait| wait <= Tolerance::LONGEST_MINUTE.seconds())
+    };
+    let shown: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| waits_a_minute(entry)).collect();
+    let first = shown.first()?;
+    let sentence = format!(
+        "the limit of the day is exhausted, and Retry-After ({} s) names the end of a minute",
+        first.wait_asked_for()?.as_secs()
+    );
+    let concerned = broken.concerned(&CONCERNED);
+    Cause::shown_by("retry-after-of-the-minute", sentence, concerned, shown)
 }
 
 /// Returns true if `Retry-After`, taken as milliseconds, ends with the window.
@@ -158,6 +185,17 @@ mod tests {
         let apart = off_by(25).expect("a cause");
         assert!(apart.starts_with("Reset is off by about 2"), "{apart}");
         assert_eq!(off_by(0), None);
+    }
+
+    #[test]
+    fn a_retry_after_of_a_minute_does_not_end_the_limit_of_a_day() {
+        let day = |retry_after: &str| {
+            let spent =
+                TraceBuilder::new().window(40_000).list(200, 0, 1_000).list(429, 0, 1_000).retry_after(retry_after);
+            ids(spent.wait(62).list(429, 0, 1_000).retry_after(retry_after).list(500, 0, 1_000))
+        };
+        assert!(day("58").contains(&"retry-after-of-the-minute"), "{:?}", day("58"));
+        assert!(!day("40000").contains(&"retry-after-of-the-minute"));
     }
 
     fn refused(retry_after: &str) -> TraceBuilder {

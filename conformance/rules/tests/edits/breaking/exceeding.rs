@@ -33,14 +33,25 @@ pub(super) const EDITS: &[Breaking] = &[
         let before = window(answer(&mut trace.exchanges[at - 1])).remaining;
         set(answer(&mut trace.exchanges[at]), "x-ratelimit-remaining", before);
     }),
-    Breaking::new("quota.retry-after", "Retry-After stands twice", "day", |trace| {
+    Breaking::new("quota.retry-after", "Retry-After is missing", "day", |trace| {
+        last(trace, limited, |response| response.headers.retain(|(name, _)| name != "retry-after"));
+    }),
+    Breaking::new("quota.retry-after-syntax", "Retry-After stands twice", "day", |trace| {
         last(trace, limited, |response| response.headers.push(("retry-after".to_owned(), "7".to_owned())));
     }),
-    Breaking::new("quota.recovers", "the key stays limited beyond the date", "odd", never_recover),
-    Breaking::new("quota.recovers", "a first 429 asks for ten days", "free", |trace| {
-        let at = *places(trace, limited).first().expect("a 429");
-        set(answer(&mut trace.exchanges[at]), "retry-after", 864_000);
+    Breaking::new("quota.retry-after-suffices", "a request after no wait, as announced, is refused", "free", |trace| {
+        let at = places(trace, limited)[0];
+        let mut again = trace.exchanges[at].clone();
+        set(answer(&mut trace.exchanges[at]), "retry-after", 0);
+        again.sent_at = again.received_at + SignedDuration::from_secs(2);
+        again.received_at = again.sent_at + SignedDuration::from_millis(1);
+        let response = answer(&mut again);
+        let date = http_date(server_time(response) + 2);
+        set(response, "date", date);
+        trace.exchanges.insert(at + 1, again);
+        renumber(trace);
     }),
+    Breaking::new("quota.recovers", "the key stays limited beyond the date", "odd", never_recover),
     Breaking::new("quota.error-body", "429 says 503 in its body", "day", |trace| {
         last(trace, limited, |response| edit(response, |error| error["status"] = json!(503)));
     }),

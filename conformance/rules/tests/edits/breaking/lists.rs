@@ -10,7 +10,7 @@ use crate::tools::{answer, edit, json_of, last, listed, listed_by, places, refus
 
 pub(super) const EDITS: &[Breaking] = &[
     Breaking::new("list.success", "a key under `bearer` makes the server fail", "free", |trace| {
-        last(trace, |entry| entry.credential == Credential::Ambiguous, |response| refuse(response, 500));
+        last(trace, |entry| matches!(entry.credential, Credential::Ambiguous(_)), |response| refuse(response, 500));
     }),
     Breaking::new("list.array", "a list holds bare ids", "pro", |trace| {
         last(trace, listed_by("limit=1"), |response| edit(response, |pets| pets[0] = pets[0]["id"].take()));

@@ -121,7 +121,7 @@ fn allowance(trace: &mut Trace, random: &mut Rng) {
 
 /// Whether an answer reports what remains of a key's window.
 fn has_rate_limit(entry: &Entry<'_>) -> bool {
-    entry.key().is_some() || entry.credential == Credential::Ambiguous
+    entry.credential.key().is_some()
 }
 
 fn counted_late(trace: &mut Trace, _: &mut Rng) {
@@ -188,7 +188,9 @@ fn other_media(trace: &mut Trace, random: &mut Rng) {
 }
 
 fn malformed_json(trace: &mut Trace, random: &mut Rng) {
-    let pick = |entry: &Entry<'_>| entry.operation == Operation::Create(CreateBody::Malformed) && keyed(entry, 400);
+    let pick = |entry: &Entry<'_>| {
+        matches!(entry.operation, Operation::Create(CreateBody::Malformed | CreateBody::Extended)) && keyed(entry, 400)
+    };
     each(trace, pick, |response| refuse(response, random.choice([400, 413, 422]).expect("there are three")));
 }
 
@@ -204,7 +206,7 @@ fn many_digits(trace: &mut Trace, random: &mut Rng) {
     refuse_otherwise(
         trace,
         random,
-        |body| matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&Fault::CategoryDigits)),
+        |body| matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&Fault::Unread)),
     );
 }
 
@@ -284,7 +286,7 @@ fn elsewhere(trace: &mut Trace, random: &mut Rng) {
 }
 
 fn scheme_case(trace: &mut Trace, _: &mut Rng) {
-    each(trace, |entry| entry.credential == Credential::Ambiguous, |response| refuse(response, 401));
+    each(trace, |entry| matches!(entry.credential, Credential::Ambiguous(_)), |response| refuse(response, 401));
 }
 
 /// The last request of each series that was refused for the rate is sent again at once, and gets the same answer.

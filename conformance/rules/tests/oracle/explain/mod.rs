@@ -7,7 +7,7 @@ mod state;
 use std::collections::BTreeSet;
 
 use crate::history::{History, Seen};
-use crate::limiter::{Cut, Failures, SECOND, Shows, Written};
+use crate::limiter::{Cut, Failed, Failures, MALFORMED, MISSING, SECOND, Shows, Written};
 use search::Search;
 
 /// Variables of a zone. All but the offset are times by the client's clock; a time by the server's is one less `SHIFT`.
@@ -29,6 +29,9 @@ const REPEATED: u32 = 2;
 
 /// More states than this are not followed.
 const MANY: usize = 4_000;
+
+/// Histories of more requests than this are not followed.
+const LONG: usize = 50;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Verdict {
@@ -65,6 +68,9 @@ pub(crate) fn explain(history: &History, family: Family) -> Verdict {
 }
 
 fn explain_key(seen: &[&Seen], plan: Option<(u64, u64)>, family: Family) -> Verdict {
+    if seen.len() > LONG {
+        return Verdict::Undecided;
+    }
     let mut verdict = Verdict::Unexplained;
     for member in members(seen, plan).into_iter().filter(family.members) {
         match (Search { member, family, seen }).run() {
@@ -96,7 +102,15 @@ fn members(seen: &[&Seen], plan: Option<(u64, u64)>) -> Vec<Member> {
         .collect();
     let limits: Vec<u64> = limits.unwrap_or_default().into_iter().collect();
     let refused = seen.iter().any(|seen| seen.status == 429);
-    let failed = seen.iter().any(|seen| seen.status == 404);
+    let occurs = |status| seen.iter().any(|seen| seen.status == status);
+    let is_of_both = occurs(MISSING) && occurs(MALFORMED);
+    // Where only one kind of failures occurs, each treatment of it is that of any failure.
+    let failures = Failures::ALL.into_iter().filter(|failures| match failures {
+        Failures::Count => true,
+        Failures::Free(Failed::Any) | Failures::GivenBack(Failed::Any) => occurs(MISSING) || occurs(MALFORMED),
+        _ => is_of_both,
+    });
+    let failures: Vec<Failures> = failures.collect();
     let figures: Vec<(u64, u64, Shows)> = match (limits.as_slice(), plan) {
         (&[limit], Some((minute, day))) => [(limit, day, Shows::Minute), (minute, limit, Shows::Day)]
             .into_iter()
@@ -110,15 +124,19 @@ fn members(seen: &[&Seen], plan: Option<(u64, u64)>) -> Vec<Member> {
         (&[minute, day], plan) if plan.is_none_or(|plan| plan == (minute, day)) => vec![(minute, day, Shows::Fewer)],
         _ => Vec::new(),
     };
-    let cuts = [Cut::Clock, Cut::First, Cut::Log, Cut::Weighted { up: false }, Cut::Weighted { up: true }];
     let mut members = Vec::new();
     for (per_minute, per_day, shows) in figures {
+        let mut cuts = vec![Cut::Clock, Cut::First];
+        // The Reset of a minute that no header shows may be anything.
+        for is_other in if shows == Shows::Day { vec![false] } else { vec![false, true] } {
+            cuts.push(Cut::Log { newest: is_other });
+            cuts.extend([false, true].map(|up| Cut::Weighted { up, next: is_other }));
+        }
         for cut in cuts {
             for written in [Written::AfterCounting, Written::BeforeCounting, Written::OnAnswer] {
-                for failures in [Failures::Count, Failures::Free, Failures::Refunded] {
+                for &failures in &failures {
                     for counts_refusals in [false, true] {
-                        let matters = (failed || failures == Failures::Count) && (refused || !counts_refusals);
-                        if matters {
+                        if refused || !counts_refusals {
                             members.push(Member {
                                 per_minute,
                                 per_day,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::state::{Moment, Outcome, Phase, State};
 use super::{BAN, Family, LOG, MANY, Member, NOW, REPEATED, SHIFT, START, UNKNOWN_CLOCK, Verdict, ZERO};
 use crate::history::Seen;
-use crate::limiter::{Cut, DAY, Failures, MINUTE, SECOND, Shows, Written, weighs_at_most};
+use crate::limiter::{Cut, DAY, MALFORMED, MINUTE, MISSING, SECOND, SUCCESS, Shows, Written, weighs_at_most};
 use crate::zone::Zone;
 
 /// The search for the states of one member that explain the answers to one key.
@@ -123,7 +123,7 @@ impl Search<'_> {
         let (window, day) = (|state: &State| state.window, |state: &State| state.day);
         let mut next = Vec::new();
         for (mut state, outcome) in decided {
-            let given_back = self.member.failures == Failures::Refunded && seen.status == 404;
+            let given_back = self.member.failures.are_given_back(seen.status);
             if self.member.written == Written::OnAnswer || given_back {
                 state.phases[at] = Phase::Arrived(outcome, window(&state), day(&state));
             } else {
@@ -146,9 +146,9 @@ impl Search<'_> {
 
     fn decide(&self, mut state: State, at: usize, seen: &Seen, decided: &mut Vec<(State, Outcome)>) {
         let full = self.is_full(&state);
-        if !full && [200, 404].contains(&seen.status) {
+        if !full && [SUCCESS, MALFORMED, MISSING].contains(&seen.status) {
             let mut state = state.clone();
-            let counted = seen.status == 200 || self.member.failures != Failures::Free;
+            let counted = !self.member.failures.are_free(seen.status);
             if counted {
                 state.count(self.member.cut, Some(at));
             }
@@ -198,7 +198,7 @@ impl Search<'_> {
                 vec![state]
             };
             next.extend(reported.into_iter().map(|mut state| {
-                if self.member.failures == Failures::Refunded && seen.status == 404 {
+                if self.member.failures.are_given_back(seen.status) {
                     state.give_back(at, counted_in);
                 }
                 state
@@ -222,19 +222,19 @@ impl Search<'_> {
     fn rolled_minute(&self, state: &State, arrival: bool) -> Vec<State> {
         match self.member.cut {
             Cut::Clock => state.on_the_clock(MINUTE, State::enter),
-            Cut::Weighted { up } => {
+            Cut::Weighted { up, .. } => {
                 let states = state.on_the_clock(MINUTE, State::enter);
                 states.iter().flat_map(|state| state.weighed(up)).collect()
             }
             Cut::First => state.first(arrival),
-            Cut::Log => state.dropped(),
+            Cut::Log { .. } => state.dropped(),
         }
     }
 
     fn counted(&self, state: &State) -> u64 {
         match self.member.cut {
             Cut::Clock | Cut::First => state.used,
-            Cut::Log => state.log.len() as u64,
+            Cut::Log { .. } => state.log.len() as u64,
             Cut::Weighted { .. } => state.used + state.weight,
         }
     }
@@ -291,10 +291,14 @@ impl Search<'_> {
     fn resets(&self, state: &State, shows_day: bool) -> Moment {
         match self.member.cut {
             _ if shows_day => Moment::Server((state.day + 1) * DAY),
+            Cut::Weighted { up, next: true } if state.weight > 0 => {
+                Moment::Server(state.window * MINUTE + weighs_at_most(state.past, state.weight - 1, up))
+            }
             Cut::Clock | Cut::Weighted { .. } => Moment::Server((state.window + 1) * MINUTE),
             Cut::First if state.open => Moment::After(START, MINUTE),
-            Cut::Log if !state.log.is_empty() => Moment::After(LOG, MINUTE),
-            Cut::First | Cut::Log => Moment::After(NOW, MINUTE),
+            Cut::Log { newest: false } if !state.log.is_empty() => Moment::After(LOG, MINUTE),
+            Cut::Log { .. } if !state.log.is_empty() => Moment::After(LOG + state.log.len() - 1, MINUTE),
+            Cut::First | Cut::Log { .. } => Moment::After(NOW, MINUTE),
         }
     }
 
@@ -304,12 +308,12 @@ impl Search<'_> {
         if self.counted(state) >= self.member.per_minute {
             room.push(match self.member.cut {
                 Cut::Clock | Cut::First => self.resets(state, false),
-                Cut::Log => Moment::After(LOG + state.log.len() - self.member.per_minute as usize, MINUTE),
-                Cut::Weighted { up } if state.used < self.member.per_minute => {
+                Cut::Log { .. } => Moment::After(LOG + state.log.len() - self.member.per_minute as usize, MINUTE),
+                Cut::Weighted { up, .. } if state.used < self.member.per_minute => {
                     let most = self.member.per_minute - 1 - state.used;
                     Moment::Server(state.window * MINUTE + weighs_at_most(state.past, most, up))
                 }
-                Cut::Weighted { up } => Moment::Server(
+                Cut::Weighted { up, .. } => Moment::Server(
                     (state.window + 1) * MINUTE + weighs_at_most(state.used, self.member.per_minute - 1, up),
                 ),
             });

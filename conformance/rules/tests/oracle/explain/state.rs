@@ -138,7 +138,7 @@ impl State {
 
     pub(super) fn count(&mut self, cut: Cut, request: Option<usize>) {
         self.used_today += 1;
-        if cut == Cut::Log {
+        if matches!(cut, Cut::Log { .. }) {
             let last = self.zone.len();
             self.zone.push();
             self.zone.assign(last, NOW);

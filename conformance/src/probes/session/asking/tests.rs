@@ -28,9 +28,11 @@ enum Answer {
     Refused(Option<u64>),
     /// 429, with nothing remaining of a window that ends in this many seconds.
     Exhausted(i64),
+    /// 401: the key is not known.
+    Unknown,
 }
 
-use Answer::{Admitted, Exhausted, Refused};
+use Answer::{Admitted, Exhausted, Refused, Unknown};
 
 /// The plan of the key.
 const LIMITS: PlanLimits = PlanLimits { per_minute: 60, per_day: 1_000 };
@@ -57,6 +59,7 @@ async fn serve(answers: &[Answer], clock: Clock) -> String {
                 Exhausted(left) => format!("429 Too Many Requests\r\n{}", window(0, left)),
                 Refused(Some(seconds)) => format!("429 Too Many Requests\r\nRetry-After: {seconds}"),
                 Refused(None) => "429 Too Many Requests".to_owned(),
+                Unknown => "401 Unauthorized".to_owned(),
             };
             let response = format!("HTTP/1.1 {lines}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
             stream.write_all(response.as_bytes()).await.expect("an open connection");
@@ -141,8 +144,25 @@ async fn a_refusal_that_announces_nothing_is_waited_for_a_moment_and_then_a_minu
 
 #[tokio::test]
 async fn after_three_waits_in_vain_the_run_ends() {
-    let expected = Outcome { statuses: vec![], stop: Some(Stop::StaysLimited), waits: vec![3, 62, 62] };
+    let expected = Outcome { statuses: vec![], stop: Some(Stop::StaysLimited(Duration::ZERO)), waits: vec![3, 62, 62] };
     assert_eq!(outcome(&[Refused(Some(1)); 5], 1, 0).await, expected);
+}
+
+#[tokio::test]
+async fn a_refused_key_gets_three_spaced_requests_and_goes_on_if_it_is_accepted_again() {
+    let revoked = outcome(&[Admitted(59, 60), Unknown, Unknown, Unknown, Unknown], 2, 0).await;
+    assert!(matches!(revoked.stop, Some(Stop::Access(_))), "{revoked:?}");
+    assert_eq!((revoked.statuses, revoked.waits), (vec![Some(200)], vec![1, 2, 4]));
+    let answers = [Admitted(59, 60), Unknown, Admitted(58, 60), Admitted(57, 60)];
+    assert_eq!(outcome(&answers, 3, 0).await, ok(&[200, 401, 200], &[1]));
+}
+
+#[tokio::test]
+async fn a_limit_of_a_day_is_told_from_one_of_a_minute_that_does_not_end() {
+    let stop = outcome(&[Exhausted(40_000); 5], 1, 0).await.stop;
+    assert!(matches!(stop, Some(Stop::Exhausted(_))), "{stop:?}");
+    assert!(Stop::StaysLimited(Duration::from_secs(40_000)).to_string().ends_with("Retry-After names a minute"));
+    assert!(!Stop::StaysLimited(Duration::from_secs(40)).to_string().contains("day"));
 }
 
 #[tokio::test]

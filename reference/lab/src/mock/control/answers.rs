@@ -8,11 +8,13 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
+use animal_store_reference::app::below;
 use animal_store_reference::auth::bearer_token;
-use animal_store_reference::routes::{self, ORDERS};
+use animal_store_reference::routes::ORDERS;
 
 use crate::mock::operation::Operation;
 
@@ -56,23 +58,10 @@ fn once() -> u64 {
 
 /// An answer that is ready.
 pub(super) struct Prepared {
-    times: u64,
-    key: Option<String>,
-    operation: Option<Operation>,
+    wanted: Wanted,
     status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
-    delay: Duration,
-    rate_limit: bool,
-}
-
-/// The parts of an answer that are reported: all except its key.
-#[derive(Serialize)]
-pub(super) struct Waiting {
-    times: u64,
-    operation: Option<Operation>,
-    for_one_key: bool,
-    status: u16,
 }
 
 impl Wanted {
@@ -109,9 +98,7 @@ impl Wanted {
             }
             (None, text) => text.clone().unwrap_or_default().into_bytes(),
         };
-        let delay = Duration::from_millis(self.delay_ms);
-        let Wanted { times, key, operation, rate_limit, .. } = self;
-        Ok(Prepared { times, key, operation, status, headers, body, delay, rate_limit })
+        Ok(Prepared { wanted: self, status, headers, body })
     }
 }
 
@@ -132,34 +119,37 @@ impl Answers {
         self.waiting().clear();
     }
 
-    pub(super) fn list(&self) -> Vec<Waiting> {
-        let reported = |prepared: &Prepared| Waiting {
-            times: prepared.times,
-            operation: prepared.operation,
-            for_one_key: prepared.key.is_some(),
-            status: prepared.status.as_u16(),
+    /// Everything that is reported of the answers: all except their keys.
+    pub(super) fn list(&self) -> Value {
+        let reported = |Prepared { wanted, status, .. }: &Prepared| {
+            json!({
+                "times": wanted.times,
+                "operation": wanted.operation,
+                "for_one_key": wanted.key.is_some(),
+                "status": status.as_u16(),
+            })
         };
         self.waiting().iter().map(reported).collect()
     }
 
     /// Takes the first answer that waits for such a request.
     pub(super) fn take(&self, base_path: &str, request: &Request) -> Option<Given> {
-        let path = routes::below(base_path, request.uri().path())?;
+        let path = below(base_path, request.uri().path())?;
         let operation = Operation::of(request.method().as_str(), path);
         let presented = bearer_token(request.headers());
         let mut waiting = self.waiting();
         let index = waiting.iter().position(|prepared| {
-            prepared.operation.is_none_or(|wanted| operation == Some(wanted))
-                && prepared.key.as_deref().is_none_or(|key| presented == Some(key))
+            prepared.wanted.operation.is_none_or(|wanted| operation == Some(wanted))
+                && prepared.wanted.key.as_deref().is_none_or(|key| presented == Some(key))
         })?;
         let prepared = &mut waiting[index];
         let mut response = Response::new(Body::from(prepared.body.clone()));
         *response.status_mut() = prepared.status;
         *response.headers_mut() = prepared.headers.clone();
-        let orders = prepared.rate_limit.then(|| format!("{base_path}{ORDERS}"));
-        let given = Given { delay: prepared.delay, response, orders };
-        prepared.times -= 1;
-        if prepared.times == 0 {
+        let orders = prepared.wanted.rate_limit.then(|| format!("{base_path}{ORDERS}"));
+        let given = Given { delay: Duration::from_millis(prepared.wanted.delay_ms), response, orders };
+        prepared.wanted.times -= 1;
+        if prepared.wanted.times == 0 {
             waiting.remove(index);
         }
         Some(given)
@@ -236,7 +226,7 @@ mod tests {
         ] {
             assert_eq!(status(&answers, method, path, key), expected, "{method} {path} {key}");
         }
-        assert!(answers.list().is_empty());
+        assert_eq!(answers.list(), json!([]));
     }
 
     #[test]

@@ -11,8 +11,17 @@ use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use axum::Router;
+use axum::body::Body;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::task::{JoinHandle, JoinSet};
+use tower::ServiceExt;
 
 use self::answers::{Answers, Given};
 use super::clock::TestClock;
@@ -30,6 +39,9 @@ pub use routes::router;
 
 /// The maximum number of snapshots: each is a whole catalogue in memory.
 const MOST_SNAPSHOTS: usize = 100;
+
+/// The time within which the head of a request must arrive.
+const HEAD_WITHIN: Duration = Duration::from_secs(5);
 
 /// The address on which the control listens: a port of this machine alone, or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +117,9 @@ impl From<StoreError> for ControlError {
     }
 }
 
+/// The proof that no other request replaces the state.
+type Alone<'a> = tokio::sync::MutexGuard<'a, ()>;
+
 impl Control {
     /// The control of a server that is about to be served.
     ///
@@ -137,8 +152,8 @@ impl Control {
 
     /// The prepared answer to a request, if there is one.
     pub(super) fn prepared(&self, request: &axum::extract::Request) -> Option<Given> {
-        let mut given = self.answers.take(&self.parts.app.base_path, request)?;
-        let date = animal_store_reference::clock::http_date(self.parts.app.clock.now());
+        let mut given = self.answers.take(&self.parts.app.options.base_path, request)?;
+        let date = animal_store_reference::respond::http_date(self.parts.app.options.clock.now());
         given.response.headers_mut().entry(http::header::DATE).or_insert(date);
         Some(given)
     }
@@ -146,8 +161,9 @@ impl Control {
     /// Returns to the animals of the start and to keys that were never used; forgets prepared answers. Requests are numbered
     /// and delays drawn as from the start, and the faults of the start return. Returns the number of animals.
     async fn reset(&self) -> Result<usize, ControlError> {
-        self.set_faults(self.parts.wish.fault.clone()).await?;
-        let animals = self.put_back(&self.start).await?;
+        let alone = self.replacing.lock().await;
+        self.change_faults(self.parts.wish.fault.clone(), &alone).await?;
+        let animals = self.put_back(&self.start, &alone).await?;
         self.answers.clear();
         self.requests.store(0, Ordering::Relaxed);
         self.parts.delay.restart();
@@ -161,7 +177,10 @@ impl Control {
 
     /// Replaces the present faults by these. The memory of the layers is cleared.
     async fn set_faults(&self, faults: Vec<String>) -> Result<(), ControlError> {
-        let _alone = self.replacing.lock().await;
+        self.change_faults(faults, &self.replacing.lock().await).await
+    }
+
+    async fn change_faults(&self, faults: Vec<String>, _alone: &Alone<'_>) -> Result<(), ControlError> {
         let wish = Wish { fault: faults, ..self.parts.wish.clone() };
         let vector = Vector::new(&wish).map_err(|error| ControlError::Refused(error.to_string()))?;
         if let Some(about) = vector.set_up_differs(&self.vector()) {
@@ -173,13 +192,12 @@ impl Control {
         Ok(())
     }
 
-    async fn put_back(&self, snapshot: &Snapshot) -> Result<usize, StoreError> {
-        let _alone = self.replacing.lock().await;
+    async fn put_back(&self, snapshot: &Snapshot, _alone: &Alone<'_>) -> Result<usize, ControlError> {
         let app = &self.parts.app;
         app.replace(snapshot.catalogue.clone()).await?;
         app.keys.set_usage(&snapshot.usage);
-        self.parts.lab.restart().await?;
-        Ok(snapshot.catalogue.animals.len())
+        self.parts.lab.restart().await.map_err(ControlError::Failed)?;
+        Ok(snapshot.catalogue.len())
     }
 
     fn snapshots(&self) -> MutexGuard<'_, BTreeMap<String, Snapshot>> {
@@ -191,7 +209,7 @@ impl Control {
         let _alone = self.replacing.lock().await;
         let app = &self.parts.app;
         let snapshot = Snapshot { catalogue: app.store.catalogue()?, usage: app.keys.usage() };
-        let animals = snapshot.catalogue.animals.len();
+        let animals = snapshot.catalogue.len();
         let mut snapshots = self.snapshots();
         if snapshots.len() >= MOST_SNAPSHOTS && !snapshots.contains_key(name) {
             return Err(ControlError::TooManySnapshots);
@@ -201,9 +219,10 @@ impl Control {
     }
 
     /// Returns to a kept state; `None` if there is none of this name.
-    async fn restore(&self, name: &str) -> Option<Result<usize, StoreError>> {
+    async fn restore(&self, name: &str) -> Option<Result<usize, ControlError>> {
+        let alone = self.replacing.lock().await;
         let snapshot = self.snapshots().get(name).cloned()?;
-        Some(self.put_back(&snapshot).await)
+        Some(self.put_back(&snapshot, &alone).await)
     }
 }
 
@@ -223,12 +242,7 @@ impl Listening {
     pub fn start(listener: TcpListener, control: Arc<Control>) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let router = router(Arc::clone(&control), address);
-        let task = tokio::spawn(async move {
-            if let Err(error) = axum::serve(listener, router).await {
-                tracing::error!(%error, "the control has ended");
-            }
-        });
+        let task = tokio::spawn(serve(listener, router(Arc::clone(&control), address)));
         Ok(Self { control, address, task })
     }
 
@@ -248,6 +262,29 @@ impl Listening {
                  only tests reach it"
             )
         })
+    }
+}
+
+/// Serves connections until the future is dropped. The head of a request must arrive in time, and idle connections end as well.
+async fn serve(listener: tokio::net::TcpListener, router: Router) {
+    let mut connections = JoinSet::new();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let service = router.clone().map_request(|request: Request<Incoming>| request.map(Body::new));
+                let connection = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD_WITHIN)
+                    .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+                connections.spawn(connection);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the control cannot accept a connection");
+                tokio::time::sleep(HEAD_WITHIN / 100).await;
+            }
+        }
+        // Connections that have ended are forgotten.
+        while connections.try_join_next().is_some() {}
     }
 }
 

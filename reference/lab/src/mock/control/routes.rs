@@ -1,16 +1,18 @@
 //! The paths by which a test controls the server.
 
-use std::net::{IpAddr, SocketAddr};
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use bytes::Bytes;
-use http::uri::Authority;
+use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -22,7 +24,7 @@ use super::{Control, ControlError, MOST_SNAPSHOTS};
 use crate::Rate;
 use crate::mock::record::Filter;
 use animal_store_reference::clock::TimeSource;
-use animal_store_reference::error::ApiError;
+use animal_store_reference::respond::ApiError;
 use animal_store_reference::respond::WrittenJson;
 use animal_store_rules::printable::{Printable, printable};
 
@@ -62,16 +64,26 @@ pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
 /// that resolves to one.
 async fn guard(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
-    let is_local = host.is_some_and(|host| {
-        let name = host.host().trim_matches(['[', ']']);
-        name == "localhost" || name.parse::<IpAddr>().is_ok()
-    });
-    if headers.contains_key(header::ORIGIN) || address.ip().is_loopback() && !is_local {
+    let hosts: Vec<&str> = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default()).collect();
+    let is_reached_by_name = match hosts[..] {
+        [host] => address.ip().is_loopback() && !is_local(host),
+        _ => true,
+    };
+    if headers.contains_key(header::ORIGIN) || is_reached_by_name {
         return refusal(StatusCode::FORBIDDEN, "forbidden", "pages in browsers may not control the server")
             .into_response();
     }
     next.run(request).await
+}
+
+/// Returns true if a `Host` field has an address of a machine, or `localhost`.
+fn is_local(host: &str) -> bool {
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let name = host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
+    let bracketed = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let is_address =
+        bracketed.map_or_else(|| name.parse::<Ipv4Addr>().is_ok(), |name| name.parse::<Ipv6Addr>().is_ok());
+    name == "localhost" || is_address
 }
 
 fn refusal(status: StatusCode, code: &'static str, message: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
@@ -84,7 +96,7 @@ fn done(value: &Value) -> Response {
 
 /// Refuses a body. The message may repeat text of the body, but no key.
 fn invalid(control: &Control, message: &str) -> ApiError {
-    ApiError::invalid_body(printable(&control.recording.without_keys(message)))
+    ApiError::bad_request("invalid_body", printable(&control.recording.without_keys(message)))
 }
 
 /// Reads a body of any media type, because `curl -d` labels JSON as a form.
@@ -99,13 +111,14 @@ async fn reset(State(control): Shared) -> Answer {
 
 async fn snapshots(State(control): Shared) -> Response {
     let kept = control.snapshots();
-    let described = |(name, snapshot): (&String, &super::Snapshot)| json!({"name": name, "animals": snapshot.catalogue.animals.len()});
+    let described =
+        |(name, snapshot): (&String, &super::Snapshot)| json!({"name": name, "animals": snapshot.catalogue.len()});
     done(&Value::Array(kept.iter().map(described).collect()))
 }
 
 async fn keep(State(control): Shared, Path(name): Path<String>) -> Answer {
     if name.chars().count() > LONGEST_NAME {
-        return Err(ApiError::invalid_body(format!("a name has at most {LONGEST_NAME} characters")));
+        return Err(ApiError::bad_request("invalid_body", format!("a name has at most {LONGEST_NAME} characters")));
     }
     let animals = control.keep(&name).await.map_err(|error| unchanged(&control, error))?;
     Ok(done(&json!({"name": name, "animals": animals})))
@@ -121,7 +134,8 @@ async fn forget(State(control): Shared, Path(name): Path<String>) -> Answer {
 }
 
 async fn restore(State(control): Shared, Path(name): Path<String>) -> Answer {
-    let animals = control.restore(&name).await.ok_or_else(no_snapshot)??;
+    let restored = control.restore(&name).await.ok_or_else(no_snapshot)?;
+    let animals = restored.map_err(|error| unchanged(&control, error))?;
     Ok(done(&json!({"name": name, "animals": animals})))
 }
 
@@ -144,7 +158,7 @@ async fn set_clock(State(control): Shared, body: Bytes) -> Answer {
     let To { to } = read(&control, &body)?;
     let time: Timestamp = to.parse().map_err(|error| invalid(&control, &format!("to: {error}")))?;
     if time < Timestamp::UNIX_EPOCH {
-        return Err(ApiError::invalid_body("to: it must not be before 1970".to_owned()));
+        return Err(ApiError::bad_request("invalid_body", "to: it must not be before 1970".to_owned()));
     }
     control.parts.clock.set(time);
     Ok(shown(&control))
@@ -157,7 +171,9 @@ async fn advance_clock(State(control): Shared, body: Bytes) -> Answer {
         seconds: i64,
     }
     let By { seconds } = read(&control, &body)?;
-    let refused = || ApiError::invalid_body(format!("seconds must be 0 to {FARTHEST}, and end before the year 10000"));
+    let refused = || {
+        ApiError::bad_request("invalid_body", format!("seconds must be 0 to {FARTHEST}, and end before the year 10000"))
+    };
     let by = (0..=FARTHEST).contains(&seconds).then(|| SignedDuration::from_secs(seconds)).ok_or_else(refused)?;
     if control.parts.clock.advance(by) { Ok(shown(&control)) } else { Err(refused()) }
 }
@@ -172,25 +188,20 @@ async fn run_clock(State(control): Shared) -> Response {
     shown(&control)
 }
 
-fn waiting(control: &Control) -> Answer {
-    let list = serde_json::to_value(control.answers.list()).map_err(|_| ApiError::internal())?;
-    Ok(done(&list))
-}
-
-async fn answers(State(control): Shared) -> Answer {
-    waiting(&control)
+async fn answers(State(control): Shared) -> Response {
+    done(&control.answers.list())
 }
 
 async fn prepare(State(control): Shared, body: Bytes) -> Answer {
     let wanted: Wanted = read(&control, &body)?;
     let prepared = wanted.prepare().map_err(|message| invalid(&control, &message))?;
     control.answers.add(prepared);
-    waiting(&control)
+    Ok(answers(State(control)).await)
 }
 
-async fn forget_answers(State(control): Shared) -> Answer {
+async fn forget_answers(State(control): Shared) -> Response {
     control.answers.clear();
-    waiting(&control)
+    answers(State(control)).await
 }
 
 fn unchanged(control: &Control, error: ControlError) -> ApiError {
@@ -257,7 +268,8 @@ fn filter(control: &Control, wished: Wished) -> Result<Filter, ApiError> {
 
 async fn log(State(control): Shared, wished: Wished) -> Answer {
     let filter = filter(&control, wished)?;
-    let mut response = control.recording.trace(&control.parts.base_url, &filter).into_response();
+    let lines = control.recording.trace(&control.parts.base_url, &filter);
+    let mut response = Body::from_stream(stream::iter(lines.map(Ok::<_, Infallible>))).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     animal_store_reference::respond::protect(response.headers_mut());
     Ok(response)

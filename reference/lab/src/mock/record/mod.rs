@@ -20,9 +20,8 @@ use serde_json::{Value, json};
 
 use self::stand_ins::{StandIns, ValidKeys, presented};
 use super::operation::Operation;
-use animal_store_reference::app::App;
+use animal_store_reference::app::{App, below};
 use animal_store_reference::keys::ApiKey;
-use animal_store_reference::routes;
 use animal_store_rules::printable::Printable;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::{self, Exchange, Failure, FailureKind, Outcome, Request, Response};
@@ -32,7 +31,7 @@ use animal_store_rules::trace::recording::{Head, Writer, lines};
 /// The maximum number of exchanges that are kept, the latest ones.
 const MOST: usize = 10_000;
 
-/// The maximum size of the kept exchanges, in bytes.
+/// The maximum size of the kept exchanges in the log, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// The maximum size of the kept part of a body, in bytes.
@@ -66,10 +65,9 @@ impl Recording {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The trace so far: exchanges that are complete, in the order in which their requests arrived. It contains no credential that any
-    /// of them has presented, nor a valid key that is known.
-    #[must_use]
-    pub(super) fn trace(&self, base_url: &str, filter: &Filter) -> String {
+    /// The lines of the trace so far, each written when it is asked for: exchanges that are complete, in the order in which their requests
+    /// arrived. They contain no credential that any of them has presented, nor a valid key that is known.
+    pub(super) fn trace(&self, base_url: &str, filter: &Filter) -> impl Iterator<Item = String> + use<> {
         let (exchanges, valid) = (self.matching(filter), self.kept().valid.clone());
         let stand_ins = StandIns::new(&valid, &exchanges);
         // The recording may have been emptied and the clock set, so absent exchanges prove nothing.
@@ -77,9 +75,8 @@ impl Recording {
         let writer = Writer { name: "reference".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         // This program judges by no catalogue.
         let head = Head { catalogue: String::new(), ..Head::of(&context, writer) };
-        let mut text = lines::head_line(&head);
-        exchanges.iter().for_each(|exchange| text.push_str(&lines::line(&stand_ins.exchange(exchange))));
-        Printable::json(&text).to_string()
+        let lines = exchanges.into_iter().map(move |exchange| lines::line(&stand_ins.exchange(&exchange)));
+        std::iter::once(lines::head_line(&head)).chain(lines).map(|line| Printable::json(&line).to_string())
     }
 
     /// The exchanges that a filter lets pass, in the order in which their requests arrived.
@@ -125,7 +122,7 @@ impl Recording {
             kept.arrived
         };
         let sent = Arc::<Mutex<Seen>>::default();
-        let path = routes::below(&self.app.base_path, parts.uri.path()).unwrap_or_default();
+        let path = below(&self.app.options.base_path, parts.uri.path()).unwrap_or_default();
         let mut recorded = Request::new(parts.method.as_str(), path);
         recorded.query = parts.uri.query().map(str::to_owned);
         for (name, value) in &parts.headers {
@@ -136,7 +133,7 @@ impl Recording {
                 name => recorded.headers.push((name.to_owned(), text_of(value))),
             }
         }
-        let sent_at = self.app.clock.timestamp();
+        let sent_at = self.app.options.clock.timestamp();
         let ongoing =
             Ongoing { recording: Arc::clone(self), number, sent_at, request: recorded, sent: Arc::clone(&sent) };
         if body.is_end_stream() {
@@ -166,17 +163,29 @@ fn operation(exchange: &Exchange) -> Option<Operation> {
     Operation::of(&exchange.request.method, &exchange.request.path)
 }
 
-/// The approximate size of an exchange, in bytes.
+/// The approximate size of an exchange in the log, in bytes.
 fn size(Exchange { request, outcome, .. }: &Exchange) -> usize {
     let fields = |fields: &[(String, String)]| -> usize {
-        fields.iter().map(|(name, value)| name.len() + value.len() + 64).sum()
+        fields.iter().map(|(name, value)| written(name.as_bytes()) + written(value.as_bytes()) + 64).sum()
     };
-    let sent = request.body.as_ref().map_or(0, |body| body.bytes.len());
+    let authorization = written(request.authorization.as_deref().unwrap_or_default().as_bytes());
+    let sent = request.body.as_ref().map_or(0, |body| written(&body.bytes) + written(body.content_type.as_bytes()));
     let received = match outcome {
-        Outcome::Response(response) => fields(&response.headers) + response.body.len(),
+        Outcome::Response(response) => fields(&response.headers) + written(&response.body),
         Outcome::Failed(_) => 0,
     };
-    512 + request.target().len() + fields(&request.headers) + sent + received
+    512 + written(request.target().as_bytes()) + fields(&request.headers) + authorization + sent + received
+}
+
+/// The greatest length of a text in JSON, in which each character that is not shown is an escape.
+fn written(text: &[u8]) -> usize {
+    let length = |byte: &u8| match byte {
+        b'"' | b'\\' => 2,
+        b' '..=b'~' => 1,
+        0x80.. => 3,
+        _ => "\\u0000".len(),
+    };
+    text.iter().map(length).sum()
 }
 
 /// A filter of recorded exchanges: an exchange must match every field.
@@ -272,7 +281,8 @@ impl Ongoing {
         seen(&received).complete = body.is_end_stream() || self.request.method == "HEAD";
         let status = parts.status.as_u16();
         let response = Response { status, headers: fields(&parts.headers), body: Vec::new(), cut: false };
-        let mut watched = Watched { body, seen: received, end: Some(End { exchange: self, response }) };
+        let end: End = Box::new(move |received| self.finish(response, received));
+        let mut watched = Watched { body, seen: received, end: Some(end) };
         watched.finish_if_complete();
         HttpResponse::from_parts(parts, Body::new(watched))
     }
@@ -280,7 +290,7 @@ impl Ongoing {
     /// Adds the exchange to the recording.
     fn finish(self, response: Response, received: Seen) {
         let Ongoing { recording, number, sent_at, mut request, sent } = self;
-        let received_at = recording.app.clock.timestamp();
+        let received_at = recording.app.options.clock.timestamp();
         let sent = std::mem::take(&mut *seen(&sent));
         let mut known = Knowledge::default();
         if sent.cut || !sent.complete {
@@ -302,11 +312,8 @@ impl Ongoing {
     }
 }
 
-/// The exchange and the response that are recorded when the body of the response ends.
-struct End {
-    exchange: Ongoing,
-    response: Response,
-}
+/// Records an exchange when the body of its response has ended.
+type End = Box<dyn FnOnce(Seen) + Send>;
 
 /// A body that is watched as it passes.
 struct Watched {
@@ -323,8 +330,8 @@ impl Watched {
     }
 
     fn finish(&mut self) {
-        if let Some(End { exchange, response }) = self.end.take() {
-            exchange.finish(response, std::mem::take(&mut *seen(&self.seen)));
+        if let Some(end) = self.end.take() {
+            end(std::mem::take(&mut *seen(&self.seen)));
         }
     }
 }
@@ -373,5 +380,45 @@ impl HttpBody for Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         self.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exchange_is_not_longer_in_the_log_than_its_size_says() {
+        let received_at = Timestamp::UNIX_EPOCH;
+        for text in [
+            "plain",
+            "\u{1}",
+            "\u{7f}",
+            "\"",
+            "\u{ad}",
+            "\u{9b}",
+            "\u{202e}",
+            "\u{1d173}",
+            "\u{e0001}",
+            "ä",
+            "\u{1f422}",
+        ] {
+            let text = text.repeat(10_000);
+            let request = Request::new("POST", "/pets").body(&text, text.clone()).authorization(text.as_str());
+            let headers = vec![("x-text".to_owned(), text.clone())];
+            let response = Response { status: 201, headers, body: text.clone().into_bytes(), cut: false };
+            let exchange = Exchange {
+                number: 1,
+                probe: "".into(),
+                step: String::new(),
+                request,
+                outcome: Outcome::Response(response),
+                sent_at: received_at,
+                received_at,
+                known: Knowledge::default(),
+            };
+            let line = Printable::json(&lines::line(&exchange)).to_string();
+            assert!(line.len() <= size(&exchange), "{:?}: {} and {}", &text[..4], line.len(), size(&exchange));
+        }
     }
 }

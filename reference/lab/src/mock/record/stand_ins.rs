@@ -39,7 +39,7 @@ fn valid(number: usize) -> String {
     format!("sk-Recorded-Key-{number:04}")
 }
 
-/// The credentials of a request, which need not be valid.
+/// The texts of the credentials of a request.
 pub(super) fn presented(request: &Request) -> impl Iterator<Item = String> {
     credentials::of(request).into_iter().map(|(Found::Key(text) | Found::Other(text))| text)
 }
@@ -125,12 +125,15 @@ impl StandIns {
 
     /// A query with stand-ins for credentials, and for values whose names announce a credential.
     fn query(&self, query: &str) -> String {
-        let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
-            Some((name, value)) if !value.is_empty() && is_credential(name) => {
-                format!("{}={}", self.text(name), self.of(value))
+        let parameters = query.split_inclusive(['&', ';']).map(|parameter| {
+            let separator = parameter.trim_start_matches(|c| !matches!(c, '&' | ';'));
+            match parameter[..parameter.len() - separator.len()].split_once('=') {
+                Some((name, value)) if !value.is_empty() && is_credential(name) => {
+                    format!("{}={}{separator}", self.text(name), self.of(value))
+                }
+                _ => self.text(parameter),
             }
-            _ => self.text(parameter),
         });
-        parameters.collect::<Vec<_>>().join("&")
+        parameters.collect()
     }
 }

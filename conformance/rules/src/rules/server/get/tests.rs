@@ -1,8 +1,8 @@
 use crate::trace::exchange::Request;
-use crate::trace_builder::TraceBuilder;
+use crate::trace_builder::{TraceBuilder, animal};
 
 #[test]
-fn an_animal_for_each_of_two_identifiers_picked_far_from_nought_is_one_for_every_identifier() {
+fn an_animal_for_each_of_two_identifiers_picked_far_from_zero_is_one_for_every_identifier() {
     let found = |ids: &[i64]| {
         ids.iter().fold(TraceBuilder::new(), |builder, id| builder.get(*id, Some("sold"))).failures_of("get.not-found")
     };
@@ -50,4 +50,18 @@ fn a_status_that_was_filled_in_stays() {
     assert_eq!(read(filled().wait(5), "").failures_of("get.agrees"), [[3, 2]]);
     assert_eq!(read(filled().wait(4), "").failures_of("get.agrees"), [[0; 0]; 0], "the read may lag");
     assert_eq!(read(filled().wait(5), r#","status":"sold""#).failures_of("get.agrees"), [[0; 0]; 0], "it has changed");
+}
+
+#[test]
+fn an_id_in_an_unusual_form_causes_no_failure_of_the_server() {
+    let failures = |request: Request, status: u16| {
+        TraceBuilder::new().ask(request, status, animal(7, "sold")).failures_of("get.malformed-id").len()
+    };
+    let get = |path: &str| Request::new("GET", path);
+    for (what, request) in
+        [("zeros", get("/pets/007")), ("a parameter", get("/pets/7;x=1")), ("a query", get("/pets/7").query("x=1"))]
+    {
+        assert_eq!([200, 404, 500].map(|status| failures(request.clone(), status)), [0, 0, 1], "{what}");
+    }
+    assert_eq!(failures(get("/pets/7abc"), 200), 1);
 }

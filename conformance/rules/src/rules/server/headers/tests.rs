@@ -83,7 +83,7 @@ fn a_reset_lies_within_the_window_that_the_limit_is_of() {
 }
 
 #[test]
-fn a_limit_is_above_nought_and_takes_two_values_at_the_most() {
+fn a_limit_is_above_zero_and_takes_two_values_at_the_most() {
     assert_eq!(TraceBuilder::new().list(200, 0, 0).failures_of("headers.limit-figure"), [[1]]);
     assert_eq!(
         TraceBuilder::new().list(429, 0, 7).list(429, 0, 0).failures_of("headers.limit-figure"),

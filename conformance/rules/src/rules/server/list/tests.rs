@@ -126,3 +126,15 @@ fn an_object_in_place_of_a_list_is_reported_with_its_first_members() {
     assert_eq!(found(r#"{"items":[],"next":1}"#), ["an object with the members items, next"]);
     assert!(found("[]").is_empty());
 }
+
+#[test]
+fn a_parameter_that_is_not_described_causes_no_failure_of_the_server() {
+    let failures = |query: &str, status: u16| {
+        let request = Request::new("GET", "/pets").query(query);
+        TraceBuilder::new().ask(request, status, "[]".to_owned()).failures_of("list.bad-parameters").len()
+    };
+    for query in ["page=2", "status[]=sold", "Limit=5", "limit=5;status=sold"] {
+        let found = [200, 400, 500].map(|status| failures(query, status));
+        assert_eq!(found, [0, 0, 1], "{query}");
+    }
+}

@@ -37,22 +37,6 @@ fn a_second_429_may_have_brought_a_ban_and_the_next_has_to_report_of_it() {
 }
 
 #[test]
-fn a_first_429_asks_for_no_more_than_the_rest_of_a_day() {
-    assert_eq!(limited("86460", 60, 0).failures_of("quota.recovers"), NONE);
-    assert_eq!(limited("86461", 60, 0).failures_of("quota.recovers"), [[1]]);
-    assert_eq!(limited("99999999999999999999", 60, 0).failures_of("quota.recovers"), [[1]]);
-    let until = |day| limited(&format!("{day} Jun 2026 12:00:00 GMT"), 60, 0);
-    assert_eq!(until("Wed, 03").failures_of("quota.recovers"), [[1]]);
-    assert_eq!(until("Wed, 03").dateless().failures_of("quota.recovers"), NONE, "the clock may be ahead");
-    assert_eq!(until("Thu, 04").dateless().failures_of("quota.recovers"), [[1]], "but not by a day");
-    assert_eq!(
-        limited("1", 60, 0).list(429, 0, 7).retry_after("86461").failures_of("quota.recovers"),
-        NONE,
-        "that may be a ban"
-    );
-}
-
-#[test]
 fn that_a_key_recovers_is_judged_where_the_wait_is_over() {
     let judged = |seconds| limited("10", 10, 0).wait(seconds).list(200, 6, 7).judged_by("quota.recovers");
     assert_eq!((judged(10).judged, judged(10).failures.len()), (1, 0));
@@ -113,17 +97,19 @@ fn of_requests_at_the_same_time_one_may_have_used_the_place_that_was_restored() 
 }
 
 #[test]
-fn a_first_429_does_not_ask_for_much_more_than_it_takes() {
-    let served = |asked: &str, after: i64, status: u16| {
-        let answers = limited(asked, 30, 0).wait(after).window(60).list(status, 6, 7);
-        answers.failures_of("quota.recovers")
+fn a_request_after_the_wait_is_not_refused_again_unless_others_use_the_key() {
+    let exhausted = |before: u64, reported: &str| {
+        let builder = TraceBuilder::new().window(60).list(200, before, 3).list(200, 1, 3).list(200, 0, 3);
+        builder.list(429, 0, 3).retry_after(reported)
     };
-    assert_eq!(served("3600", 33, 200), [[1, 2]]);
-    assert_eq!(served("3600", 1_800, 200), NONE, "it may have been another limit");
-    assert_eq!(served("67", 31, 200), NONE, "some seconds more than a minute");
-    assert_eq!(served("3600", 33, 401), NONE, "a ban");
-    let second = limited("30", 30, 0).list(429, 0, 7).retry_after("3600").wait(33).window(60).list(200, 6, 7);
-    assert_eq!(second.failures_of("quota.recovers"), NONE, "a second one may ask for more");
-    let zone = limited("Mon, 01 Jun 2026 13:00:30 GMT", 30, 0).wait(33).window(60).list(200, 6, 7);
-    assert_eq!(zone.failures_of("quota.recovers"), [[1, 2]], "a date of another zone");
+    let again = |builder: TraceBuilder, seconds, status| {
+        builder.wait(seconds).window(60 - seconds).list(status, 0, 3).failures_of("quota.retry-after-suffices")
+    };
+    assert_eq!(again(exhausted(2, "0"), 2, 429), [[5, 4]]);
+    assert_eq!(again(exhausted(2, "Mon, 01 Jun 2026 12:00:10 GMT"), 12, 429), [[5, 4]]);
+    assert_eq!(again(exhausted(2, "10"), 11, 429), NONE, "clocks of whole seconds");
+    assert_eq!(again(exhausted(2, "soon"), 20, 429), NONE, "nobody can tell how long to wait");
+    assert_eq!(again(exhausted(2, "10").list(429, 0, 3), 20, 429), NONE, "the second refusal may have begun a ban");
+    let first = TraceBuilder::new().window(60).list(429, 0, 3).retry_after("10");
+    assert_eq!(again(first, 20, 429), NONE, "requests before the run may have caused it");
 }

@@ -44,6 +44,14 @@ fn without_a_valid_key_nothing_is_created_at_any_path() {
 }
 
 #[test]
+fn a_creation_that_was_refused_for_its_media_type_stores_nothing() {
+    let body = r#"{"name":"Rex 1","categoryId":1}"#;
+    let request = Request::new("POST", "/pets").body("text/plain", body);
+    let refused = TraceBuilder::new().ask(request, 400, String::new());
+    assert_eq!(refused.get(7, Some("sold")).failures_of(CREATE), [[2, 1]]);
+}
+
+#[test]
 fn what_another_path_refuses_is_no_creation_that_was_refused() {
     let refused = |path: &str| {
         let request = Request::new("POST", path).json(r#"{"name":"Rex 1","categoryId":1}"#);

@@ -1,0 +1,92 @@
+//! The end of the access to a service: a key that was revoked, or an address that is locked out.
+//!
+//! A refusal of a valid key is a mistake if the key is accepted again, and lawful if it is not. So after one the run sends nothing but a few
+//! spaced requests that show which it is.
+
+use std::time::Duration;
+
+use super::keyless::is_over_allowance;
+use super::{Session, Stop, bearing};
+use animal_store_rules::history::{AccessEnd, History};
+use animal_store_rules::request::{Credential, credential_of};
+use animal_store_rules::trace::exchange::{Exchange, Request};
+
+/// The waits before the requests that show whether the access has ended.
+const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+
+/// The number of times that a likely lock-out may turn out to be none, after which none is looked for.
+const MISTAKEN: usize = 2;
+
+impl Session<'_> {
+    /// Ends the run if the exchanges from this place on show that the access to the service has ended. If they make it likely, a few more
+    /// requests show whether it has.
+    pub(super) async fn heed_access(&mut self, from: usize) -> Result<(), Stop> {
+        let Some(end) = self.likely_end(from) else { return Ok(()) };
+        let accepted = self.accepted_before(from);
+        let step = std::mem::take(&mut self.log.step);
+        for pause in PAUSES {
+            self.wait(pause, "the service to accept the key again").await?;
+            let key = match end {
+                AccessEnd::Key { key, .. } => Some(key),
+                // A lock-out concerns requests with a key and without, so they are sent in turn.
+                AccessEnd::Address { .. } if self.ends_without_key() => Some(self.asking()),
+                AccessEnd::Address { .. } => None,
+            };
+            let request = match key {
+                Some(key) => bearing(accepted.clone(), &self.log.trace.context.keys[key].clone()),
+                None => accepted.clone(),
+            };
+            let sent = self.transmit(vec![request]).await?;
+            self.settled(sent).await?;
+            if self.likely_end(sent).is_none() {
+                self.asking.mistaken_ends += usize::from(matches!(end, AccessEnd::Address { .. }));
+                self.log.step = step;
+                return Ok(());
+            }
+        }
+        self.log.step = step;
+        match History::without_bodies(self.trace()).access.end() {
+            Some(end) => Err(Stop::Access(end)),
+            None => Ok(()),
+        }
+    }
+
+    /// The last request before this place that succeeded, without its credential: a key may be refused for one operation only, which is a
+    /// mistake.
+    fn accepted_before(&self, from: usize) -> Request {
+        let is_read = |exchange: &&Exchange| exchange.request.method == "GET" && exchange.status() == Some(200);
+        let last = self.trace().exchanges[..from].iter().rev().find(is_read).map(|last| &last.request);
+        let (path, query) = last.map_or(("/pets", None), |last| (last.path.as_str(), last.query.clone()));
+        Request { query, ..Request::new("GET", path) }
+    }
+
+    /// The end of the access that the exchanges from this place on make likely.
+    fn likely_end(&self, from: usize) -> Option<AccessEnd> {
+        let last = self.trace().exchanges.last()?;
+        let is_refused = |exchange: &Exchange| matches!(exchange.status(), Some(401..=499)) && self.may_end(exchange);
+        if !self.trace().exchanges[from..].iter().any(is_refused) || !is_refused(last) {
+            return None;
+        }
+        let history = History::without_bodies(self.trace());
+        let end = history.access.likely_end()?;
+        let is_mistaken = matches!(end, AccessEnd::Address { .. })
+            && self.asking.mistaken_ends >= MISTAKEN
+            && history.access.end().is_none();
+        (!is_mistaken && !is_over_allowance(&history, last)).then_some(end)
+    }
+
+    /// Returns true if a refusal of this request may be due to the end of the access. Invalid requests get 400 and 404, and those without a
+    /// valid key 401.
+    fn may_end(&self, exchange: &Exchange) -> bool {
+        match credential_of(exchange, &self.trace().context) {
+            Credential::Valid(_) => !matches!(exchange.status(), Some(400 | 404)),
+            _ => exchange.status() != Some(401),
+        }
+    }
+
+    /// Returns true if the last request had no valid key.
+    fn ends_without_key(&self) -> bool {
+        let last = self.trace().exchanges.last();
+        last.is_some_and(|last| credential_of(last, &self.trace().context).is_invalid())
+    }
+}

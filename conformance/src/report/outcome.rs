@@ -1,0 +1,96 @@
+//! The outcome of a requirement: its level, its status and the selection in one word, which every format shows in its own way.
+
+use serde::Serialize;
+
+use super::RequirementReport;
+use animal_store_rules::catalogue::{Level, Party};
+use animal_store_rules::verdict::Status;
+
+/// The outcomes, the worst first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The requirement is broken, which is a violation.
+    Violated,
+    /// The requirement is listed as known to fail, but it holds or its entry has expired.
+    StaleKnownFailing,
+    /// The requirement is broken, which is a warning.
+    Warning,
+    /// The requirement is broken and known to fail.
+    KnownFailing,
+    /// The run did not exercise the requirement, and is incomplete without it.
+    Gap,
+    /// The run did not exercise the requirement, and may be complete without it.
+    NotExercised,
+    /// The requirement held.
+    Held,
+    /// The requirement is open.
+    Open,
+    /// The requirement was not selected.
+    NotSelected,
+}
+
+impl RequirementReport {
+    /// The outcome of the requirement.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match self.status {
+            _ if !self.selected => Outcome::NotSelected,
+            Status::Pass => Outcome::Held,
+            Status::Fail if self.violation => Outcome::Violated,
+            Status::Fail => Outcome::Warning,
+            Status::KnownFailing => Outcome::KnownFailing,
+            Status::StaleKnownFailing => Outcome::StaleKnownFailing,
+            Status::NotExercised if self.level == Level::Stated && self.party() == Party::Server => Outcome::Gap,
+            Status::NotExercised => Outcome::NotExercised,
+            Status::Observed => Outcome::Open,
+        }
+    }
+}
+
+impl Outcome {
+    /// All outcomes.
+    pub const ALL: [Outcome; 9] = [
+        Outcome::Violated,
+        Outcome::StaleKnownFailing,
+        Outcome::Warning,
+        Outcome::KnownFailing,
+        Outcome::Gap,
+        Outcome::NotExercised,
+        Outcome::Held,
+        Outcome::Open,
+        Outcome::NotSelected,
+    ];
+
+    /// A character for the outcome.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Outcome::Violated | Outcome::StaleKnownFailing => "✗",
+            Outcome::Warning => "!",
+            Outcome::KnownFailing => "~",
+            Outcome::Gap => "?",
+            Outcome::NotExercised => "-",
+            Outcome::Held => "✓",
+            Outcome::Open => "·",
+            Outcome::NotSelected => "–",
+        }
+    }
+
+    /// The outcome in words.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Violated => "violated",
+            Outcome::StaleKnownFailing => "stale known failure",
+            Outcome::Warning => "warning",
+            Outcome::KnownFailing => "known to fail",
+            Outcome::Gap => "stated and not exercised",
+            Outcome::NotExercised => "not exercised",
+            Outcome::Held => "held",
+            Outcome::Open => "open",
+            Outcome::NotSelected => "not judged",
+        }
+    }
+}

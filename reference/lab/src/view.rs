@@ -1,0 +1,255 @@
+//! The view of lists and fetches on the animals: their order, their delay, and their ids.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::{Layer, Request, Response, ServerState};
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Order {
+    /// The order of the reference.
+    #[default]
+    Newest,
+    Oldest,
+    ByName,
+    Random,
+}
+
+/// The later states of an animal that was created as available.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// The animal is sold this long after it was first read.
+    SoldAfterRead(SignedDuration),
+    /// The animal is sold this long after it was created.
+    SoldAfterCreation(SignedDuration),
+    /// The animal is pending between these ages, and then available again.
+    Reserved { from: SignedDuration, until: SignedDuration },
+}
+
+/// The time of the first read of each animal, by its id.
+#[derive(Default)]
+struct Reads(HashMap<i64, Timestamp>);
+
+/// The view of lists and fetches on the animals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct View {
+    pub(crate) order: Order,
+    /// The time for which a list does not show a new animal.
+    pub(crate) list_lag: SignedDuration,
+    /// The time for which a fetch does not show a new animal.
+    pub(crate) get_lag: SignedDuration,
+    /// The later states of an animal that was created as available, if it changes.
+    pub(crate) course: Option<Course>,
+    /// Whether a page has a link to the next one.
+    pub(crate) links_pages: bool,
+    /// Whether a list has the number of all animals that match.
+    pub(crate) counts_all: bool,
+    /// The factor by which ids are multiplied, modulo 2^64; odd, so that ids stay different. 0 leaves ids unchanged.
+    pub(crate) ids: u64,
+    /// Whether refused creations consume ids.
+    pub(crate) has_gaps: bool,
+}
+
+impl View {
+    /// The layers of a view, the outermost first.
+    pub(crate) fn layers(self) -> Vec<Layer> {
+        let mut layers = Vec::new();
+        if self.ids != 0 {
+            layers.push(renumbered(self.ids));
+        }
+        if self.has_gaps {
+            layers.push(gapped());
+        }
+        let plain = View { ids: self.ids, has_gaps: self.has_gaps, ..View::default() };
+        if self != plain {
+            layers.push(self.looked_at());
+        }
+        layers
+    }
+
+    fn looked_at(self) -> Layer {
+        Layer::default().after(move |request, response, server| {
+            if request.is_list() && response.status == 200 {
+                self.list(request, response, server);
+            }
+            if request.is_get() && response.status == 200 {
+                if request.id().is_some_and(|id| self.is_too_new(server, id)) {
+                    response.refuse(404);
+                }
+                response.edit_pets(|pet| {
+                    if let Some(status) = self.changed_status(server, pet, server.timestamp()) {
+                        pet.insert("status".to_owned(), json!(status));
+                    }
+                });
+                self.note_read(server, response.json().iter());
+            }
+        })
+    }
+
+    /// Replaces the list of the reference.
+    fn list(self, request: &Request, response: &mut Response, server: &ServerState) {
+        let number_of = |name| request.number_of(name).and_then(|number| usize::try_from(number).ok());
+        let (limit, status) = (number_of("limit").unwrap_or(20), request.parameter("status"));
+        let offset = number_of("offset").filter(|_| self.links_pages).unwrap_or(0);
+        let mut pets = self.listed(server);
+        pets.retain(|pet| status.is_none_or(|status| pet["status"] == status));
+        let all = pets.len();
+        let page: Vec<Value> = pets.into_iter().skip(offset).take(limit).collect();
+        if self.links_pages && offset + page.len() < all {
+            let filter = status.map(|status| format!("&status={status}")).unwrap_or_default();
+            response.add("link", format!("<?limit={limit}&offset={}{filter}>; rel=\"next\"", offset + limit));
+        }
+        if self.counts_all {
+            response.set("x-total-count", all);
+        }
+        self.note_read(server, page.iter());
+        response.set_json(page);
+    }
+
+    /// Records the time of the first read of animals, if it decides when they are sold.
+    fn note_read<'a>(self, server: &ServerState, pets: impl Iterator<Item = &'a Value>) {
+        if matches!(self.course, Some(Course::SoldAfterRead(_))) {
+            let now = server.timestamp();
+            server.own(|Reads(reads)| {
+                for id in pets.filter_map(|pet| pet["id"].as_i64()) {
+                    reads.entry(id).or_insert(now);
+                }
+            });
+        }
+    }
+
+    fn listed(self, server: &ServerState) -> Vec<Value> {
+        let now = server.timestamp();
+        let seen = now - self.list_lag;
+        let mut pets = server.newest();
+        pets.retain(|pet| pet["id"].as_i64().is_some_and(|id| server.born(id) <= seen));
+        pets.reverse();
+        for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
+            if let Some(status) = self.changed_status(server, pet, now) {
+                pet.insert("status".to_owned(), json!(status));
+            }
+        }
+        match self.order {
+            Order::Newest => pets.reverse(),
+            Order::Oldest => {}
+            Order::ByName => pets.sort_by_key(|pet| pet["name"].to_string()),
+            Order::Random => fastrand::Rng::with_seed(server.count()).shuffle(&mut pets),
+        }
+        pets
+    }
+
+    /// The present status of an animal, if it differs from its status at creation.
+    fn changed_status(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> Option<&'static str> {
+        let id = pet.get("id").and_then(Value::as_i64).filter(|_| pet.get("status") == Some(&json!("available")))?;
+        let age = || now.duration_since(server.born(id));
+        match self.course? {
+            Course::SoldAfterRead(after) => {
+                let read = server.own(|Reads(reads)| reads.get(&id).copied())?;
+                (now.duration_since(read) >= after).then_some("sold")
+            }
+            Course::SoldAfterCreation(after) => (age() >= after).then_some("sold"),
+            Course::Reserved { from, until } => (from..until).contains(&age()).then_some("pending"),
+        }
+    }
+
+    fn is_too_new(self, server: &ServerState, id: i64) -> bool {
+        server.born(id) > server.timestamp() - self.get_lag
+    }
+}
+
+/// The layer that shows other ids than the reference's.
+fn renumbered(factor: u64) -> Layer {
+    let back = inverse(factor);
+    Layer::default()
+        .before(move |request, _| {
+            if let Some(id) = request.id().filter(|_| request.is_get()) {
+                request.path = format!("/pets/{}", times(id, back));
+            }
+            None
+        })
+        .after(move |_, response, _| {
+            response.edit_pets(|pet| {
+                if let Some(id) = pet.get("id").and_then(Value::as_i64) {
+                    pet.insert("id".to_owned(), json!(times(id, factor)));
+                }
+            });
+        })
+}
+
+/// The number of refused creations, and the shown id of each created animal by its id in the reference.
+#[derive(Default)]
+struct Gaps(i64, BTreeMap<i64, i64>);
+
+/// The layer by which refused creations consume ids as well.
+fn gapped() -> Layer {
+    Layer::default()
+        .before(|request, server| {
+            if let Some(id) = request.id().filter(|_| request.is_get()) {
+                let own = server.own(|Gaps(_, created)| {
+                    let is_of_stock = created.first_key_value().is_none_or(|(first, _)| id < *first);
+                    let own = created.iter().find(|(_, shown)| **shown == id).map(|(own, _)| *own);
+                    own.or(is_of_stock.then_some(id))
+                });
+                // An id that a refusal consumed belongs to no animal.
+                request.path = format!("/pets/{}", own.unwrap_or(i64::MAX));
+            }
+            None
+        })
+        .after(|request, response, server| {
+            let is_created = request.is_create() && response.status == 201;
+            server.own(|Gaps(refused, created)| {
+                *refused += i64::from(request.is_create() && response.status == 400);
+                response.edit_pets(|pet| {
+                    if let Some(id) = pet.get("id").and_then(Value::as_i64) {
+                        if is_created {
+                            let shown = shown_as(id, *refused, created);
+                            created.insert(id, shown);
+                        }
+                        pet.insert("id".to_owned(), json!(created.get(&id).copied().unwrap_or(id)));
+                    }
+                });
+            });
+        })
+}
+
+/// The shown id of an animal with this id in the reference, created after this number of refusals. A later one of concurrent
+/// creations may have been answered first: refusals since then come after both.
+fn shown_as(id: i64, refused: i64, created: &BTreeMap<i64, i64>) -> i64 {
+    let skipped_by_the_next = created.range(id..).next().map(|(next, shown)| shown - next);
+    id + skipped_by_the_next.map_or(refused, |skipped| refused.min(skipped))
+}
+
+fn times(id: i64, factor: u64) -> i64 {
+    id.cast_unsigned().wrapping_mul(factor).cast_signed()
+}
+
+/// The factor that undoes a multiplication modulo 2^64, by Newton's method: each step doubles the correct bits.
+fn inverse(factor: u64) -> u64 {
+    (0..6).fold(factor, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(inverse))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_animals_get_one_id_in_whatever_order_their_creations_are_answered() {
+        let mut created = BTreeMap::new();
+        for (id, refused, shown) in [(3, 1, 4), (7, 1, 8), (6, 2, 7), (9, 2, 11), (8, 4, 10)] {
+            assert_eq!(shown_as(id, refused, &created), shown, "{id}");
+            created.insert(id, shown);
+        }
+    }
+
+    #[test]
+    fn ids_that_were_multiplied_are_found_again() {
+        for factor in [3, 0x9e37_79b9_7f4a_7c15, u64::MAX] {
+            for id in [1, 2, 77, i64::MAX, i64::MIN] {
+                assert_eq!(times(times(id, factor), inverse(factor)), id);
+            }
+        }
+    }
+}
