@@ -38,12 +38,18 @@ async fn sessions_with_lawful_servers_are_as_described() {
 }
 
 #[tokio::test]
-async fn the_first_fault_of_each_requirement_that_a_description_can_express_is_noticed() {
+async fn a_fault_of_each_requirement_that_a_description_can_express_is_noticed() {
     for id in EXPRESSED {
-        let fault = faults().into_iter().find(|fault| fault.targets.contains(&id)).expect("a fault");
-        let host = Host::start(Plan::Free, fault.variation()).await;
-        let problems = Description::read().problems(&session(&host).await);
-        assert!(!problems.is_empty(), "{} is not noticed", fault.name);
+        let mut is_noticed = false;
+        // Some show only to certain clients.
+        for fault in faults().into_iter().filter(|fault| fault.targets.contains(&id)) {
+            let host = Host::start(Plan::Free, fault.variation()).await;
+            is_noticed = !Description::read().problems(&session(&host).await).is_empty();
+            if is_noticed {
+                break;
+            }
+        }
+        assert!(is_noticed, "no fault of {id} is noticed");
     }
 }
 
