@@ -15,7 +15,7 @@ pub(super) struct Deck {
 }
 
 impl Deck {
-    /// Draws near misses: those that come first in the table's order, then the others by weight, as the seed chooses.
+    /// Draws near misses: those that come first, by length, then the others by weight, as the seed chooses.
     pub(super) fn drawn(seed: u64) -> Deck {
         let rows = drawn(seed, |row| !row.place.is_keyless());
         let (creations, reads) = rows.into_iter().partition(|row| row.place.creates());
@@ -39,7 +39,9 @@ fn drawn(seed: u64, is_wanted: fn(&NearMiss) -> bool) -> Vec<&'static NearMiss> 
             let mut random = fastrand::Rng::with_seed(hash);
             // The smallest of exponential variables chooses by rate (Efraimidis and Spirakis, 2006): one step of weight is a factor of four.
             let rate = 4_f64.powi(i32::from(row.weight));
-            (if row.is_first { 0.0 } else { -(1.0 - random.f64()).ln() / rate }, row)
+            // Of those that come first, the longest lead: what a server leaves unread of them shows in a read after it.
+            let first = -(row.length() as f64);
+            (if row.is_first { first } else { -(1.0 - random.f64()).ln() / rate }, row)
         })
         .collect();
     rows.retain(|(_, row)| is_wanted(row));

@@ -16,13 +16,13 @@ use animal_store_rules::trace::exchange::Request;
 pub(super) const CREATIONS: usize = AMONG_READS + ASIDE;
 
 /// The number of them that are sent with the reads.
-const AMONG_READS: usize = 33;
+const AMONG_READS: usize = 31;
 
 /// The number of them that are sent in a window that the run uses little of.
-pub(super) const ASIDE: usize = 15;
+pub(super) const ASIDE: usize = 23;
 
 /// The number of near misses without a body that a run on a small plan sends.
-pub(super) const READS: usize = 13;
+pub(super) const READS: usize = 15;
 
 /// The requests of every run: fetches around the creation of an animal and those of two others, two lists, and store orders.
 const FIXED: usize = 8;

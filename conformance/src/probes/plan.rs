@@ -19,8 +19,17 @@ const ROOMY: usize = 200;
 /// The smallest limit per minute that has room for all near misses.
 const ROOMY_FOR_ALL: usize = 900;
 
-/// The number of requests of the quota run beyond those that exhaust the window.
-const QUOTA_EXTRA: usize = 7;
+/// The number of requests over the limit of an exhausted window.
+const OVER: usize = 2;
+
+/// The number of requests after the first exhaustion, in the window that follows.
+const RECOVERY: usize = 3;
+
+/// The number of requests with near misses in a window that has been used little: the first one of the run, and one in its middle.
+const BESIDE: usize = 2;
+
+/// The number of requests of the quota run beyond those that exhaust the window, with some to spare.
+const QUOTA_EXTRA: usize = OVER + RECOVERY + 2;
 
 /// The number of requests without a valid key while a window is exhausted.
 pub(super) const KEYLESS_OVER: usize = 3;
@@ -162,7 +171,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     }
     probes.extend(first.into_iter().chain(later).chain(second));
 
-    let aside = if sends_aside { near_misses::ASIDE } else { 0 };
+    let aside = if sends_aside { near_misses::ASIDE + BESIDE } else { 0 };
     let (mut keyed, mut keyless, mut animals) = (aside, 0, 0);
     // The requests that exhaust windows, and those of the present window until then.
     let (mut exhausting, mut in_window) = (0, 0);
@@ -174,9 +183,10 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         } else {
             animals += cost.animals;
         }
-        if matches!(probe, Probe::Quota(_)) {
-            exhausting += limit.saturating_sub(in_window % limit.max(1)) + cost.keyed;
-            in_window = 0;
+        if let Probe::Quota(turn) = probe {
+            exhausting += limit.saturating_sub(in_window % limit.max(1)) + OVER;
+            in_window = if *turn == Turn::First { RECOVERY } else { 0 };
+            keyed += in_window;
         } else {
             keyed += cost.keyed;
             in_window += cost.keyed;
