@@ -22,7 +22,8 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 fn has_any_retry_after(entry: &Entry<'_>) -> bool {
-    entry.is_limited() && entry.response().is_some_and(|response| response.header(RETRY_AFTER).is_some())
+    let told = |response: &Response| response.values(RETRY_AFTER).any(|value| !value.trim().is_empty());
+    entry.is_limited() && entry.response().is_some_and(told)
 }
 
 fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
