@@ -109,6 +109,14 @@ pub(super) fn faults() -> Vec<Fault> {
                     pets.retain(|pet| pet["status"] == status);
                 }
             }),
+        fault(
+            "list.complete.filter-lags-by-one",
+            "A filtered list lacks the newest animal until the next one is created.",
+        )
+        .lists(|pets, request, server| {
+            let newest = server.newest().into_iter().next();
+            pets.retain(|pet| !request.lists_by_status() || Some(pet) != newest.as_ref());
+        }),
         fault("list.complete.cached-lists", "A list shows for up to a minute what it showed before.")
             .after(answer_from_cache),
         fault("list.complete.kept-for-a-status", "A list stays as it was for a minute, or until a status is created.")

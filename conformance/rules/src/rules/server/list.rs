@@ -196,8 +196,9 @@ fn matches_filter(query: &ListQuery, animal: Animal<'_>) -> bool {
 fn still_matches(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery, id: i64) -> bool {
     let matched_before = history.is_seen_shortly_before(id, entry, |shown| matches_filter(query, shown));
     match history.next_sighting(id, entry) {
-        Some((is_soon, next)) => is_soon && matches_filter(query, next) && (matched_before || !history.own_change()),
-        None => matched_before && !history.own_change(),
+        Some((_, next)) if !matches_filter(query, next) => false,
+        Some((true, _)) => matched_before || !history.own_change(),
+        _ => matched_before && !history.own_change(),
     }
 }
 
