@@ -100,10 +100,8 @@ impl Failures {
 pub enum Flaw {
     /// The limiter admits this number of requests more, or fewer if negative, than the limit that it reports.
     OffBy(i64),
-    /// Each operation has a count of its own.
-    PerOperation,
-    /// Several processes, this number, count by themselves, and requests are distributed round robin.
-    PerProcess(u64),
+    /// Requests are counted apart by this number.
+    Apart(fn(&Request) -> u64),
     /// Some requests are neither counted nor refused.
     Exempts(fn(&Request) -> bool),
     /// Some requests are counted and never refused.
@@ -134,8 +132,6 @@ pub enum Flaw {
     Doubles(fn(&Request) -> bool),
     /// The headers report the day's limit with the end of the minute.
     DayEndsWithMinute,
-    /// Each spelling of the credential has a count of its own.
-    PerSpelling,
     /// All keys of one plan share a count.
     PerPlan,
     /// Nothing is refused in the first window of a key.
@@ -275,9 +271,7 @@ impl Policy {
         // A request without a key comes from the address of the key that was used last.
         let (caller, limits) = ledger.caller?;
         let part = match self.flaw {
-            Some(Flaw::PerOperation) => u64::from(request.is_list()) + 2 * u64::from(request.is_create()),
-            Some(Flaw::PerProcess(processes)) => request.number % processes,
-            Some(Flaw::PerSpelling) => u64::from(request.token().is_none()),
+            Some(Flaw::Apart(part)) => part(request),
             _ => 0,
         };
         let owner = match self.flaw {

@@ -35,7 +35,9 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
             ];
             others.rotate_left((session.seed() % 3) as usize);
             others.sort_by_key(|(_, is_free)| !is_free);
-            iter::once(list(turn)).chain(others.into_iter().map(|(request, _)| request)).collect()
+            // It names the address of another client, one for documentation (RFC 5737): the key is limited, not the address.
+            let list = list(turn).header("X-Forwarded-For", "203.0.113.77");
+            iter::once(list).chain(others.into_iter().map(|(request, _)| request)).collect()
         }
     };
     over.into_iter().map(|request| bearing(request, key)).collect()

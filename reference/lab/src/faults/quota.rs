@@ -14,8 +14,12 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("quota.enforced.refuses-with-403", "Requests over the limit get 403.").flaw(Flaw::Status(403)),
         fault("quota.not-exceeded.one-late", "One request more than the limit is admitted.").flaw(Flaw::OffBy(1)),
         fault("quota.not-exceeded.ten-late", "Ten requests more than the limit are admitted.").flaw(Flaw::OffBy(10)),
-        fault("quota.not-exceeded.per-process", "Every second request is counted apart.").flaw(Flaw::PerProcess(2)),
-        fault("quota.not-exceeded.per-operation", "Each operation has the whole limit.").flaw(Flaw::PerOperation),
+        fault("quota.not-exceeded.per-process", "Every second request is counted apart.")
+            .flaw(Flaw::Apart(|request| request.number % 2)),
+        fault("quota.not-exceeded.per-operation", "Each operation has the whole limit.")
+            .flaw(Flaw::Apart(|request| u64::from(request.is_list()) + 2 * u64::from(request.is_create()))),
+        fault("quota.not-exceeded.per-forwarded-address", "Each address in X-Forwarded-For has the whole limit.")
+            .flaw(Flaw::Apart(|request| u64::from(!request.header("x-forwarded-for").is_empty()))),
         fault("quota.every-operation.writes-are-free", "Creations are neither counted nor refused.")
             .flaw(Flaw::Exempts(Request::is_create)),
         fault("quota.every-operation.orders-are-free", "Store orders are neither counted nor refused.")
@@ -26,7 +30,7 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("quota.every-operation.races-at-the-begin", "Of concurrent requests as a window begins, one counts.")
             .flaw(Flaw::RacesAtTheBegin),
         fault("headers.remaining-never-rises.per-spelling", "Another spelling of the scheme Bearer has another limit.")
-            .flaw(Flaw::PerSpelling),
+            .flaw(Flaw::Apart(|request| u64::from(request.token().is_none()))),
         fault("quota.not-exceeded.admits-every-five-seconds", "Over the limit, one request in five seconds passes.")
             .flaw(Flaw::AdmitsEvery(5)),
         fault("quota.not-exceeded.spares-the-first-window", "Nothing is refused in the first window of a key.")
@@ -42,6 +46,8 @@ pub(super) fn faults() -> Vec<Fault> {
         // Refusals.
         fault("quota.retry-after.no-retry-after", "A 429 has no Retry-After.")
             .answered(429, |_, response, _| response.remove("retry-after")),
+        fault("quota.retry-after.empty", "The Retry-After of a 429 is empty.")
+            .answered(429, |_, response, _| response.set("retry-after", "")),
         fault("quota.retry-after.no-retry-after-for-creations", "A 429 to a creation has no Retry-After.").alters(
             429,
             Request::is_create,
