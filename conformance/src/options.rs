@@ -184,7 +184,7 @@ pub struct Options {
     /// The key to judge with.
     #[serde(skip, default = "unknown_key")]
     pub api_key: ApiKey,
-    /// A second key, which the run exhausts beside the main one: it then takes less time.
+    /// A second key, which the run exhausts as well: it shows whether each key has a limit of its own.
     #[serde(skip)]
     pub quota_key: Option<ApiKey>,
     /// The plan of the main key, if known.

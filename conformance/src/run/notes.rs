@@ -51,7 +51,7 @@ pub(super) fn undecided_by_others(limiter: &Limiter<'_>) -> Option<String> {
     })
 }
 
-/// The note on near misses that the run did not send, if a larger plan or another profile sends more: `near misses: 102 of 865 sent`, with the
+/// The note on near misses that the run did not send, if a larger plan or another profile sends more: `near misses: 110 of 876 sent`, with the
 /// families that the others belong to.
 #[must_use]
 pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> Option<String> {
@@ -71,7 +71,7 @@ pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> O
     let pro = if by_pro > 0 { format!("a Pro key sends {by_pro} of them, ") } else { String::new() };
     let all = if options.scope.profile.exhausts() { "a Business key or --profile deep" } else { "a Business key" };
     let (sent, rows) = (sent.len(), near_misses().len());
-    Some(format!("near misses: {sent} of {rows} sent; not sent: {}; {pro}{all} all", families.join(", ")))
+    Some(format!("near misses: {sent} of {rows} sent; not sent: {}; {pro}{all} nearly all", families.join(", ")))
 }
 
 /// The note on requests that were repeated because the kept connection had ended, with their number and methods.

@@ -88,8 +88,8 @@ pub(super) struct Arguments {
     #[arg(long, action = ArgAction::Set, default_value_t, default_value_if("image", clap::builder::ArgPredicate::IsPresent, "true"), help_heading = "Keys")]
     pub exclusive_key: bool,
 
-    /// Extent of the run: full, deep (every near miss on any plan), functional (exhausts no key) or read-only (creates no
-    /// animals either)
+    /// Extent of the run: full, deep (nearly every near miss on any plan), functional (exhausts no key) or read-only (creates
+    /// no animals either)
     #[arg(long, value_parser = values::profile(), default_value_t, hide_possible_values = true, help_heading = "Scope")]
     pub profile: Profile,
 
