@@ -96,5 +96,5 @@ pub use options::{Earlier, Invoked, Options, Rate, Resolved, Transport, Unusable
 pub use probes::session::Stop;
 pub use probes::target::{KeyHint, Obstacle, Unusable};
 pub use report::{Implementation, Report};
-pub use run::forecast::{Forecast, exercised_by};
+pub use run::forecast::Forecast;
 pub use run::judge::{Judge, RunError, conclude, context};

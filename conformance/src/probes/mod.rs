@@ -7,7 +7,6 @@
 //! exhausted.
 
 pub(crate) mod cost;
-pub(crate) mod needs;
 pub mod plan;
 pub mod preflight;
 pub mod session;
@@ -27,11 +26,11 @@ mod tour;
 
 use crate::http::pacing::window_of;
 use crate::options::Options;
+use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::exchange::{Exchange, Request};
-use needs::Part;
 use plan::{Plan, Probe, Turn};
 use session::{Session, Stop};
 
@@ -119,7 +118,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
             tour::run(session, &options.scope, watches_window).await?;
             second_look::run(session).await
         }
-        Probe::NearMisses(_) if !Part::NearMisses.is_needed(&options.scope) => near_misses::other_ids(session).await,
+        Probe::NearMisses(_) if !options.scope.needs(RunPart::NearMisses) => near_misses::other_ids(session).await,
         Probe::NearMisses(amount) => {
             near_misses::run(session, amount, profile.creates(), plan.exhausts()).await?;
             gaps::run(session).await

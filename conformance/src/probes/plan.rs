@@ -5,10 +5,10 @@
 
 use super::cost::Cost;
 use super::near_misses::{self, Amount};
-use super::needs::Part;
 use super::session::MAY_BE_A_DAY;
 use super::{credentials, full_page, sequence, tour};
 use crate::options::Options;
+use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::trace::rate_limit::Window;
@@ -94,11 +94,11 @@ impl Probe {
         match self {
             Probe::Tour => Cost {
                 keyed: tour::keyed(scope),
-                keyless: if Part::Credentials.is_needed(scope) { credentials::in_tour(scope) } else { 0 },
-                animals: if Part::Creations.is_needed(scope) { tour::ANIMALS } else { 0 },
+                keyless: if scope.needs(RunPart::Credentials) { credentials::in_tour(scope) } else { 0 },
+                animals: if scope.needs(RunPart::Creations) { tour::ANIMALS } else { 0 },
             },
-            Probe::NearMisses(amount) if Part::NearMisses.is_needed(scope) && scope.profile.creates() => amount.cost(),
-            Probe::NearMisses(amount) if Part::NearMisses.is_needed(scope) => amount.cost_of_reads(),
+            Probe::NearMisses(amount) if scope.needs(RunPart::NearMisses) && scope.profile.creates() => amount.cost(),
+            Probe::NearMisses(amount) if scope.needs(RunPart::NearMisses) => amount.cost_of_reads(),
             Probe::NearMisses(_) => Cost { keyed: near_misses::OTHER_IDS, ..Cost::default() },
             Probe::Credentials(amount) => Cost { keyless: credentials::later(amount, scope), ..Cost::default() },
             Probe::FullPage => full_page::COST,
@@ -153,7 +153,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let selection = Selection { scope, earlier, limit, may_be_of_day };
     let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(60) });
     let generated = selection.between_exhaustions(cases);
-    let exhausts = selection.needs(Part::Exhaustion);
+    let exhausts = selection.needs(RunPart::Exhaustion);
     // Without an exhaustion, they take another window, which a run takes only for requirements that are asked for.
     let sends_aside = selection.sends_aside() && (exhausts || !scope.only.is_empty());
 
@@ -199,7 +199,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let is_affordable = keyed + keyless + exhausting <= options.max_requests;
     keyed += if is_affordable { exhausting } else { 1 };
     let requests = (keyed + keyless).min(options.max_requests);
-    let is_generated = selection.needs(Part::Generated) && scope.sends_unknown_keys();
+    let is_generated = selection.needs(RunPart::Generated) && scope.sends_unknown_keys();
     let generated_keyless = if is_generated { cases } else { 0 };
     Plan {
         probes,
@@ -238,16 +238,16 @@ impl Selection<'_> {
 
     /// The probes between the exhaustions of two windows, or before both.
     fn between_exhaustions(&self, cases: usize) -> Vec<Probe> {
-        let has_near_misses = Part::NearMisses.is_needed(self.scope) || Part::OtherIds.is_needed(self.scope);
+        let has_near_misses = self.scope.needs(RunPart::NearMisses) || self.scope.needs(RunPart::OtherIds);
         let repeats =
             self.repeats("near misses") || self.amount() != Amount::Few && self.repeats(near_misses::ASIDE_NAME);
-        let fills_page = self.limit >= ROOMY && self.scope.profile.creates() && self.needs(Part::FullPage);
+        let fills_page = self.limit >= ROOMY && self.scope.profile.creates() && self.needs(RunPart::FullPage);
         let steps = if self.limit < ROOMY { cases / 3 } else { sequence::steps(self.scope).max(cases / 3) };
         [
             (has_near_misses && repeats).then_some(Probe::NearMisses(self.amount())),
-            self.needs(Part::Credentials).then_some(Probe::Credentials(self.amount())),
-            self.needs(Part::Generated).then_some(Probe::Properties(cases)),
-            self.needs(Part::Generated).then_some(Probe::Sequence(steps)),
+            self.needs(RunPart::Credentials).then_some(Probe::Credentials(self.amount())),
+            self.needs(RunPart::Generated).then_some(Probe::Properties(cases)),
+            self.needs(RunPart::Generated).then_some(Probe::Sequence(steps)),
             fills_page.then_some(Probe::FullPage),
         ]
         .into_iter()
@@ -257,7 +257,7 @@ impl Selection<'_> {
 
     /// Returns true if the run sends near misses outside of their probe, too.
     fn sends_aside(&self) -> bool {
-        let is_needed = self.scope.profile.creates() && Part::NearMisses.is_needed(self.scope);
+        let is_needed = self.scope.profile.creates() && self.scope.needs(RunPart::NearMisses);
         is_needed && self.amount() == Amount::Few && self.repeats(near_misses::ASIDE_NAME)
     }
 
@@ -267,21 +267,21 @@ impl Selection<'_> {
     }
 
     /// Returns true if the run needs the part.
-    fn needs(&self, part: Part) -> bool {
+    fn needs(&self, part: RunPart) -> bool {
         let exhausts = self.scope.profile.exhausts();
         let shown_in: &[&str] = match part {
-            Part::Credentials => &["credentials"],
-            Part::FullPage => &["full page"],
-            Part::Generated => &["properties", "sequence"],
+            RunPart::Credentials => &["credentials"],
+            RunPart::FullPage => &["full page"],
+            RunPart::Generated => &["properties", "sequence"],
             // With a small limit, some near misses are sent on the way to exhausting a key.
-            Part::Exhaustion if exhausts && self.limit < ROOMY => &["quota", near_misses::ASIDE_NAME],
-            Part::Exhaustion if exhausts => &["quota"],
+            RunPart::Exhaustion if exhausts && self.limit < ROOMY => &["quota", near_misses::ASIDE_NAME],
+            RunPart::Exhaustion if exhausts => &["quota"],
             _ => &[],
         };
         match self.earlier {
             // A failure may show in a probe that is not meant for its requirement.
             Some(_) if !shown_in.is_empty() => shown_in.iter().any(|probe| self.repeats(probe)),
-            _ => part.is_needed(self.scope) && (part != Part::NearMisses || self.repeats("near misses")),
+            _ => self.scope.needs(part) && (part != RunPart::NearMisses || self.repeats("near misses")),
         }
     }
 }

@@ -5,9 +5,9 @@
 //! rules, which includes all earlier ones.
 
 use super::cost::Cost;
-use super::needs::Part;
 use super::session::{Session, Stop};
 use super::steps::{fetch, filled, list, listed_ids, new_pet, query_of};
+use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::request::STATUSES;
 use animal_store_rules::trace::exchange::Request;
@@ -40,7 +40,7 @@ const STAGES: [Stage; 12] = [
 
 /// The stages of a run of this scope.
 fn stages(scope: &Scope) -> Vec<Stage> {
-    let (creates, has_keyless) = (scope.profile.creates(), Part::Credentials.is_needed(scope));
+    let (creates, has_keyless) = (scope.profile.creates(), scope.needs(RunPart::Credentials));
     let mut stages = Vec::from(STAGES);
     stages.retain(|stage| (creates || !stage.creates) && (has_keyless || stage.has_key));
     stages

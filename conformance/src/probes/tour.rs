@@ -9,11 +9,11 @@ use std::time::Duration;
 use super::CONCURRENCY;
 use super::credentials;
 use super::deck;
-use super::needs::Part;
 use super::quota::watch;
 use super::session::{MAY_BE_A_DAY, Session, Stop};
 use super::steps::{ask, create, digits, fetch, filled, list, listed_ids, new_pet};
 use crate::http::pacing::window_of;
+use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::request::STATUSES;
 use animal_store_rules::tolerance::Tolerance;
@@ -95,18 +95,18 @@ const AS_TEXT: usize = 1;
 pub(super) const ANIMALS: usize = ENOUGH + AS_TEXT;
 
 /// The usual number of requests with the key of each part of the tour.
-const COSTS: [(Part, usize); 6] = [
-    (Part::FirstLists, AT_FIRST.len() + 1),
-    (Part::Orders, 1),
-    (Part::Creations, CREATIONS),
-    (Part::Fetches, 3),
-    (Part::OtherIds, OTHER_IDS),
-    (Part::Lists, 1 + TOGETHER.len() + LISTS.len() + 1),
+const COSTS: [(RunPart, usize); 6] = [
+    (RunPart::FirstLists, AT_FIRST.len() + 1),
+    (RunPart::Orders, 1),
+    (RunPart::Creations, CREATIONS),
+    (RunPart::Fetches, 3),
+    (RunPart::OtherIds, OTHER_IDS),
+    (RunPart::Lists, 1 + TOGETHER.len() + LISTS.len() + 1),
 ];
 
 /// The usual number of requests with the key that a run of this scope sends in preflight and tour.
 pub(super) fn keyed(scope: &Scope) -> usize {
-    let is_sent = |part: Part| part.is_needed(scope) && (part != Part::Creations || scope.profile.creates());
+    let is_sent = |part: RunPart| scope.needs(part) && (part != RunPart::Creations || scope.profile.creates());
     let needed = COSTS.iter().filter(|(part, _)| is_sent(*part));
     1 + needed.map(|(_, cost)| cost).sum::<usize>()
 }
@@ -125,18 +125,18 @@ struct Animals {
 /// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently. With `watches_window`, it pauses twice to see how
 /// the window goes on.
 pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, watches_window: bool) -> Result<(), Stop> {
-    let (profile, needs) = (scope.profile, |part: Part| part.is_needed(scope));
+    let (profile, needs) = (scope.profile, |part: RunPart| scope.needs(part));
     session.begin("tour");
     let mut animals = Animals { ids: listed_ids(session.trace().exchanges.first()), ..Animals::default() };
-    if needs(Part::FirstLists) && is_empty(session.trace().exchanges.first()) {
+    if needs(RunPart::FirstLists) && is_empty(session.trace().exchanges.first()) {
         for filter in AT_FIRST {
             ask_at_first(session, filter).await?;
         }
     }
-    if needs(Part::Orders) {
+    if needs(RunPart::Orders) {
         ask(session, Request::new("GET", "/store/orders"), "GET /store/orders").await?;
     }
-    let creates = profile.creates() && needs(Part::Creations);
+    let creates = profile.creates() && needs(RunPart::Creations);
     if creates {
         // On one connection: a member that a body lacks must not be taken from the body before.
         animals.ids.extend(required(session, 0).await?);
@@ -156,7 +156,7 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, watches_window
             }
         }
     }
-    if needs(Part::FirstLists) {
+    if needs(RunPart::FirstLists) {
         ask_at_first(session, PENDING).await?;
     }
     if creates {
@@ -170,27 +170,27 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, watches_window
             .leave_out("versioning.lifetime", "there was no animal to fetch, and the profile read-only creates none");
     }
     // Before an animal changes by itself, and while replicas may still lag.
-    if needs(Part::Fetches) {
+    if needs(RunPart::Fetches) {
         read_back(session, &animals).await?;
     }
     if watches_window {
         watch::pause(session).await?;
     }
-    if needs(Part::OtherIds) {
+    if needs(RunPart::OtherIds) {
         other_ids(session).await?;
     }
     // After the same URLs were requested with the key: a cached response must not be served without one.
-    if needs(Part::Credentials) {
+    if needs(RunPart::Credentials) {
         credentials::of_tour(session, animals.ids.last().copied().unwrap_or(1), scope).await?;
     }
     if watches_window {
         watch::pause(session).await?;
     }
-    if !needs(Part::Lists) {
+    if !needs(RunPart::Lists) {
         return Ok(());
     }
     lists(session).await?;
-    if needs(Part::Exhaustion) {
+    if needs(RunPart::Exhaustion) {
         // The other key is used, if there is one: of sixty requests, the first key has only a few left, and each of them shows how
         // Remaining falls.
         session.ask_with(1);

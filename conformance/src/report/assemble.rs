@@ -18,7 +18,7 @@ use super::traffic::TrafficCounts;
 use crate::layout::at_most;
 use crate::options::Options;
 use crate::redaction::Redactor;
-use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::catalogue::{About, Level, Requirement, catalogue};
 use animal_store_rules::near_misses;
 use animal_store_rules::rules::alike::Share;
 use animal_store_rules::trace::Trace;
@@ -206,18 +206,18 @@ fn requirement(
         observed: verdict.observed.as_deref().map(hide),
         duration_ms: duration,
         shown_in: shown_in.into_iter().map(str::to_owned).collect(),
-        evidence: findings.map(|finding| evidence(presentation, &verdict.requirement.id, finding)).collect(),
+        evidence: findings.map(|finding| evidence(presentation, verdict.requirement, finding)).collect(),
     }
 }
 
 /// The evidence for failures of one kind: the expectation, the finding, and the exchanges of the example.
-fn evidence(presentation: &Presentation<'_>, id: &str, finding: &Finding) -> Evidence {
+fn evidence(presentation: &Presentation<'_>, requirement: &Requirement, finding: &Finding) -> Evidence {
     let example = &finding.example;
     let (expected, found) =
         (presentation.sentence(&example.expected.to_string()), presentation.sentence(&example.found.to_string()));
     let exchanges = example.exchanges.iter().filter_map(|number| presentation.index_of(*number));
     // Requests of any kind show limits.
-    let is_of_request = !["headers.", "quota."].iter().any(|area| id.starts_with(area));
+    let is_of_request = !matches!(requirement.about, About::Limits | About::Refusals);
     let decisive = exchanges.clone().next().filter(|_| is_of_request);
     let near_miss = decisive.and_then(|index| near_misses::of_step(&presentation.trace.exchanges[index].step));
     Evidence {
@@ -237,7 +237,7 @@ fn evidence(presentation: &Presentation<'_>, id: &str, finding: &Finding) -> Evi
 /// Whether a failure may be due to an earlier request on the same connection: to its key, or to its body.
 fn depends_on_connection(requirement: &RequirementReport, causes: &[Cause]) -> bool {
     let is_explained = |cause: &Cause| cause.requirements.contains(&requirement.id.as_str());
-    requirement.id.starts_with("auth.") || causes.iter().any(|cause| cause.id == "unread-body" && is_explained(cause))
+    requirement.about() == About::Keys || causes.iter().any(|cause| cause.id == "unread-body" && is_explained(cause))
 }
 
 /// Replaces the `curl` commands of evidence from a kept connection by commands that repeat the earlier request as well.

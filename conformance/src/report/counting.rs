@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::key_alias::KeyAlias;
+use animal_store_rules::catalogue::About;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::verdict::Status;
 
@@ -81,6 +82,6 @@ impl Report {
     /// Returns true if a requirement on the limit or its header fields is broken.
     pub(super) fn breaks_a_limit(&self) -> bool {
         let mut broken = self.requirements.iter().filter(|requirement| requirement.status == Status::Fail);
-        broken.any(|requirement| requirement.id.starts_with("headers.") || requirement.id.starts_with("quota."))
+        broken.any(|requirement| matches!(requirement.about(), About::Limits | About::Refusals))
     }
 }

@@ -2,10 +2,7 @@
 
 use super::{Outcome, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::scope::Side;
-use animal_store_rules::catalogue::{Level, Party};
-
-/// The prefix of the identifiers of requirements on clients.
-const CLIENTS: &str = "client.";
+use animal_store_rules::catalogue::{About, Level, Party, Requirement, catalogue};
 
 /// The title, in every format, of requirements that held although a part of them could not be seen.
 pub const PARTLY_SEEN: &str = "Held, with limited evidence";
@@ -119,20 +116,16 @@ impl RequirementReport {
     /// The party that the requirement binds.
     #[must_use]
     pub fn party(&self) -> Party {
-        if self.id.starts_with(CLIENTS) { Party::Client } else { Party::Server }
+        self.entry().map(|entry| entry.party).unwrap_or_default()
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use animal_store_rules::catalogue::catalogue;
+    /// The subject of the requirement.
+    pub(super) fn about(&self) -> About {
+        self.entry().map(|entry| entry.about).unwrap_or_default()
+    }
 
-    use super::*;
-
-    #[test]
-    fn an_identifier_says_whom_its_requirement_binds() {
-        for requirement in &catalogue().requirements {
-            assert_eq!(requirement.party == Party::Client, requirement.id.starts_with(CLIENTS), "{}", requirement.id);
-        }
+    /// The entry of the requirement in the catalogue, which a report of another version may lack.
+    pub(super) fn entry(&self) -> Option<&'static Requirement> {
+        catalogue().get(&self.id)
     }
 }

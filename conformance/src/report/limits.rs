@@ -3,15 +3,13 @@
 use jiff::Timestamp;
 
 use super::{Evidence, Report, ReportedExchange, RequirementReport};
+use animal_store_rules::catalogue::About;
 use animal_store_rules::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use animal_store_rules::trace::retry_after::RETRY_AFTER;
 
 /// The header fields about the rate limit, each with its name in sentences.
 const FIELDS: [(&str, &str); 4] =
     [("Limit", LIMIT), ("Remaining", REMAINING), ("Reset", RESET), ("Retry-After", RETRY_AFTER)];
-
-/// The requirements about limits whose findings are in a body.
-const ABOUT_BODIES: [&str; 2] = ["quota.error-body", "quota.refused-stores-nothing"];
 
 /// The rate limit as one exchange shows it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -33,8 +31,7 @@ impl RequirementReport {
     /// Returns true if the findings of the requirement are in rate-limit headers and times, and not in bodies.
     #[must_use]
     pub fn concerns_limits(&self) -> bool {
-        let is_of_limits = self.id.starts_with("headers.") || self.id.starts_with("quota.");
-        is_of_limits && !ABOUT_BODIES.contains(&self.id.as_str())
+        self.about() == About::Limits
     }
 }
 

@@ -4,20 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::{Report, RequirementReport};
-
-/// Requirements that hide others while they are broken, because no later response of the operation can be judged.
-const HIDING: [&str; 10] = [
-    "service.complete-answer",
-    "service.json",
-    "versioning.path",
-    "auth.valid-key",
-    "list.success",
-    "list.array",
-    "create.success",
-    "get.success",
-    "orders.exists",
-    "pet.members",
-];
+use animal_store_rules::catalogue::Hides;
 
 impl Report {
     /// The broken requirements, except known failures, in the order in which to fix them: violations before warnings. Among each,
@@ -31,9 +18,11 @@ impl Report {
             let alike = broken.iter().filter(|other| !own.is_disjoint(&exchanges(other))).count();
             self.cause_of(&requirement.id).map_or(alike, |cause| cause.requirements.len().max(alike))
         };
-        let rank = |id: &str| HIDING.iter().position(|hiding| *hiding == id).unwrap_or(HIDING.len());
         let mut ordered = broken.clone();
-        ordered.sort_by_cached_key(|r| (!r.violation, rank(&r.id), Reverse(shared(r))));
+        ordered.sort_by_cached_key(|r| {
+            let hides = r.entry().map_or(Hides::Nothing, |entry| entry.hides);
+            (!r.violation, hides, Reverse(if hides == Hides::Nothing { shared(r) } else { 0 }))
+        });
         ordered
     }
 }

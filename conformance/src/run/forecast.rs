@@ -2,7 +2,6 @@
 
 use crate::options::Options;
 use crate::probes::cost::Cost;
-use crate::probes::needs;
 use crate::probes::plan::{self, Probe, Turn};
 use animal_store_rules::catalogue::plan::Plan;
 
@@ -27,13 +26,6 @@ pub struct Forecast {
     pub animals: usize,
     /// Whether [`Options::max_requests`] ends the run before everything is sent.
     pub is_cut: bool,
-}
-
-/// The parts of a run that exercise a requirement of the server, each in a few words. None exercises a requirement that cannot be
-/// observed, or one of clients.
-#[must_use]
-pub fn exercised_by(requirement: &str) -> Vec<&'static str> {
-    needs::parts_for(requirement).iter().map(|part| part.described()).collect()
 }
 
 impl Forecast {

@@ -8,7 +8,6 @@ use anstyle::Style;
 use serde::Serialize;
 
 use crate::formats::written;
-use animal_store_conformance::exercised_by;
 use animal_store_conformance::layout::{at_most, wrap};
 use animal_store_conformance::redaction::Printable;
 use animal_store_conformance::report::{ReportedExchange, shown};
@@ -64,7 +63,7 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
-        exercised_by: exercised_by(&requirement.id),
+        exercised_by: requirement.needs.iter().map(|part| part.described()).collect(),
         near_misses: near_misses::of_requirement(&requirement.id).into_iter().map(ExplainedNearMiss::of).collect(),
         example: shown(&trace, examples::redactor()),
     }

@@ -7,9 +7,13 @@ pub mod figures;
 pub mod plan;
 pub mod scope;
 
+mod run_part;
+
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
+
+pub use run_part::RunPart;
 
 /// The ground of a requirement in the specification, which decides the verdict on a server or client that breaks it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -46,6 +50,50 @@ pub enum Party {
     Client,
 }
 
+/// An effect on the target without which a requirement cannot be judged. Profiles leave requirements out by it.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// A key is exhausted.
+    Exhaustion,
+    /// Animals are created.
+    Creation,
+    /// Unknown keys are sent. A service may lock out an address that sends many of them.
+    UnknownKeys,
+}
+
+/// The later responses that cannot be judged while a requirement is broken, the most first.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hides {
+    /// Every response.
+    EveryResponse,
+    /// The responses of every operation to requests with a valid key.
+    EveryOperation,
+    /// The responses of one operation.
+    OneOperation,
+    /// The animals in responses.
+    Animals,
+    /// No response.
+    #[default]
+    Nothing,
+}
+
+/// The subject of a requirement, which decides the form in which reports show its evidence.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// Requests and their responses.
+    #[default]
+    Requests,
+    /// The keys of requests.
+    Keys,
+    /// The limit of a key, as rate-limit headers and times show it.
+    Limits,
+    /// The bodies and the effects of refusals for the limit.
+    Refusals,
+}
+
 /// A requirement of the catalogue.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -75,6 +123,30 @@ pub struct Requirement {
     /// The reason for the choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The parts of a run that exercise the requirement: every part by default, none for a requirement of clients.
+    #[serde(default = "every_part", skip_serializing)]
+    pub needs: Vec<RunPart>,
+    /// The effect on the target without which the requirement cannot be judged.
+    #[serde(skip_serializing)]
+    pub effect: Option<Effect>,
+    /// The later responses that cannot be judged while the requirement is broken.
+    #[serde(default, skip_serializing)]
+    pub hides: Hides,
+    /// The subject of the requirement.
+    #[serde(default, skip_serializing)]
+    pub about: About,
+}
+
+fn every_part() -> Vec<RunPart> {
+    RunPart::ALL.to_vec()
+}
+
+impl Requirement {
+    /// The part of the identifier before the dot.
+    #[must_use]
+    pub fn area(&self) -> &str {
+        self.id.split('.').next().unwrap_or(&self.id)
+    }
 }
 
 /// A statement of the specification, paraphrased, and the requirements that cover it.
@@ -144,10 +216,10 @@ impl Catalogue {
     #[must_use]
     pub fn nearest(&self, pattern: &str) -> Option<&str> {
         // A pattern without a dot means an area.
-        let candidates = self.requirements.iter().map(|requirement| {
-            let id = requirement.id.as_str();
-            if pattern.contains('.') { id } else { id.split('.').next().unwrap_or(id) }
-        });
+        let candidates = self
+            .requirements
+            .iter()
+            .map(|requirement| if pattern.contains('.') { &requirement.id } else { requirement.area() });
         candidates
             .map(|candidate| (strsim::jaro_winkler(candidate, pattern), candidate))
             .max_by(|a, b| a.0.total_cmp(&b.0))
@@ -205,13 +277,22 @@ mod tests {
     }
 
     #[test]
-    fn each_level_carries_what_it_must_explain() {
+    fn every_entry_is_complete() {
         for requirement in &catalogue().requirements {
             let id = &requirement.id;
             assert_eq!(requirement.level == Level::Inferred, requirement.from.is_some(), "{id}: `from`");
             assert_eq!(requirement.level == Level::Open, requirement.choice.is_some(), "{id}: `choice`");
             assert_eq!(requirement.choice.is_some(), requirement.why.is_some(), "{id}: `why`");
             assert_eq!(requirement.level != Level::Open, requirement.breaks.is_some(), "{id}: `breaks`");
+            let is_of_client = requirement.party == Party::Client;
+            assert!(!is_of_client || requirement.needs.is_empty() && requirement.area() == "client", "{id}: `needs`");
+            let needs_its_effect = match requirement.effect {
+                None => true,
+                Some(Effect::Exhaustion) => requirement.needs.contains(&RunPart::Exhaustion),
+                Some(Effect::Creation) => requirement.needs.contains(&RunPart::Creations),
+                Some(Effect::UnknownKeys) => requirement.needs.contains(&RunPart::Credentials),
+            };
+            assert!(needs_its_effect, "{id}: `needs` and `effect`");
             for text in std::iter::once(&requirement.text).chain(&requirement.breaks) {
                 assert!(text.ends_with('.'), "{id}: not a sentence: {text}");
             }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Party, catalogue};
+use super::{Effect, Party, Requirement, RunPart, catalogue};
 
 /// The part of the catalogue that a run covers, and its effects on the target.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -51,8 +51,11 @@ impl Profile {
 
     /// Whether the profile leaves a requirement out.
     fn leaves_out(self, id: &str) -> bool {
-        !self.exhausts() && begins_with_any(id, NEED_EXHAUSTION)
-            || self == Profile::ReadOnly && begins_with_any(id, &[NEED_CREATION, NEED_UNKNOWN_KEYS].concat())
+        match catalogue().get(id).and_then(|requirement| requirement.effect) {
+            None => false,
+            Some(Effect::Exhaustion) => !self.exhausts(),
+            Some(Effect::Creation | Effect::UnknownKeys) => self == Profile::ReadOnly,
+        }
     }
 }
 
@@ -75,23 +78,6 @@ impl fmt::Display for Profile {
         f.write_str(self.as_str())
     }
 }
-
-/// The beginnings of the identifiers of requirements that need an exhausted limit.
-const NEED_EXHAUSTION: &[&str] = &[
-    "quota.enforced",
-    "quota.not-early",
-    "quota.retry-after",
-    "quota.recovers",
-    "quota.refused-stores-nothing",
-    "quota.error-body",
-];
-
-/// The beginnings of the identifiers of requirements that need a creation.
-const NEED_CREATION: &[&str] = &["create.", "pet.unique-id", "auth.refused-stores-nothing"];
-
-/// The beginnings of the identifiers of requirements that need requests with unknown keys. A service may lock out an address that sends many
-/// of them.
-const NEED_UNKNOWN_KEYS: &[&str] = &["auth.invalid-key", "auth.exact-key", "auth.bearer-header"];
 
 /// The parties of the traffic that are judged.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -145,8 +131,8 @@ impl FromStr for Side {
     }
 }
 
-fn begins_with_any(id: &str, beginnings: &[impl AsRef<str>]) -> bool {
-    beginnings.iter().any(|beginning| id.starts_with(beginning.as_ref()))
+fn begins_with_any(id: &str, beginnings: &[String]) -> bool {
+    beginnings.iter().any(|beginning| id.starts_with(beginning))
 }
 
 /// The selection of requirements for a run.
@@ -187,7 +173,20 @@ impl Scope {
     /// Returns true if a run of this scope sends unknown keys.
     #[must_use]
     pub fn sends_unknown_keys(&self) -> bool {
-        NEED_UNKNOWN_KEYS.iter().any(|id| self.admits(id))
+        let sends = |entry: &Requirement| entry.effect == Some(Effect::UnknownKeys) && self.admits(&entry.id);
+        catalogue().requirements.iter().any(sends)
+    }
+
+    /// Returns true if a run of this scope sends a part.
+    #[must_use]
+    pub fn needs(&self, part: RunPart) -> bool {
+        let mut of_server = catalogue().of(Party::Server);
+        // Without a selection, a run also observes which choices the server has made.
+        let is_selected =
+            self.only.is_empty() || of_server.any(|entry| self.selects(&entry.id) && entry.needs.contains(&part));
+        let mut meant = catalogue().of(Party::Server).filter(|entry| part.areas().contains(&entry.area()));
+        let is_skipped = !part.areas().is_empty() && meant.all(|entry| self.skips(&entry.id));
+        is_selected && !is_skipped && (part != RunPart::Exhaustion || self.profile.exhausts())
     }
 
     /// Returns true if [`Scope::skip`] leaves a requirement out.

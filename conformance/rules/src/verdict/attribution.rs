@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::causes::BROKEN_BY_COUNTERS;
+use crate::catalogue::{About, Requirement};
 use crate::facts::Facts;
 use crate::fleet::{Fleet, replica_of};
 use crate::history::{Entry, History};
@@ -98,7 +99,13 @@ impl<'f, 'h> Attributor<'f, 'h> {
     }
 
     /// The attribution of a finding, whose failures are all of one kind.
-    pub(super) fn attribute(&self, id: &str, judgement: &Judgement, of_kind: &[&Failure]) -> Option<Attribution> {
+    pub(super) fn attribute(
+        &self,
+        requirement: &Requirement,
+        judgement: &Judgement,
+        of_kind: &[&Failure],
+    ) -> Option<Attribution> {
+        let id = requirement.id.as_str();
         let decisive: BTreeSet<usize> =
             of_kind.iter().filter_map(|failure| failure.exchanges.first().copied()).collect();
         let shown_at = self.replicas_of(&decisive);
@@ -110,7 +117,7 @@ impl<'f, 'h> Attributor<'f, 'h> {
         }
         // Between replicas, the kind of a failure depends on which of them was asked first, so all failures of the rule count.
         let all: Vec<&Failure> = judgement.failures.iter().collect();
-        if is_of_limits(id) {
+        if requirement.about == About::Limits {
             let apart = self.fleet.counting_apart();
             if !apart.is_empty() && BROKEN_BY_COUNTERS.contains(&id) {
                 let replicas = if self.fleet.shares_a_counter() { apart } else { Vec::new() };
@@ -219,11 +226,6 @@ impl<'f, 'h> Attributor<'f, 'h> {
     fn entry(&self, number: usize) -> Option<&'h Entry<'h>> {
         self.history.entries.get(number.checked_sub(1)?)
     }
-}
-
-/// Returns true if a requirement is about the limit of a key as its answers report it.
-fn is_of_limits(id: &str) -> bool {
-    (id.starts_with("headers.") || id.starts_with("quota.")) && id != "quota.refused-stores-nothing"
 }
 
 /// The requirements that the exchanges of one replica break if they are judged alone.

@@ -211,7 +211,7 @@ impl RequirementVerdict {
             (_, true) => Status::Pass,
         };
         let findings = findings::findings(facts, &judgement.failures, |of_kind| {
-            attributor?.attribute(&requirement.id, &judgement, of_kind)
+            attributor?.attribute(requirement, &judgement, of_kind)
         });
         let reason = match status {
             // The facts that the requests of one key do not show say more than those that the recording of another key withholds.
