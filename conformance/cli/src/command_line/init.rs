@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 /// The content of the file: every option, with an explanation.
-pub(super) const EXAMPLE: &str = include_str!(env!("EXAMPLE"));
+pub(super) const EXAMPLE: &str = include_str!(env!("CONFIGURATION"));
 
 /// Write a commented configuration file
 ///

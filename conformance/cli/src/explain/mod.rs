@@ -59,7 +59,7 @@ impl ExplainedNearMiss {
 /// Explains a requirement.
 #[must_use]
 pub fn explain(requirement: &'static Requirement) -> Explanation {
-    let trace = examples::trace(&requirement.id);
+    let trace = examples::trace(requirement);
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),

@@ -135,6 +135,9 @@ pub struct Requirement {
     /// The subject of the requirement.
     #[serde(default, skip_serializing)]
     pub about: About,
+    /// The names of exchanges that show the requirement, in `fixtures/examples.jsonl`; empty if it cannot be observed over HTTP.
+    #[serde(skip_serializing)]
+    pub example: Vec<String>,
 }
 
 fn every_part() -> Vec<RunPart> {
@@ -284,8 +287,12 @@ mod tests {
             assert_eq!(requirement.level == Level::Open, requirement.choice.is_some(), "{id}: `choice`");
             assert_eq!(requirement.choice.is_some(), requirement.why.is_some(), "{id}: `why`");
             assert_eq!(requirement.level != Level::Open, requirement.breaks.is_some(), "{id}: `breaks`");
-            let is_of_client = requirement.party == Party::Client;
-            assert!(!is_of_client || requirement.needs.is_empty() && requirement.area() == "client", "{id}: `needs`");
+            let (is_exercised, is_shown) = (!requirement.needs.is_empty(), !requirement.example.is_empty());
+            match requirement.party {
+                Party::Server => assert!(is_exercised || !is_shown, "{id}: `needs`"),
+                Party::Client => assert!(!is_exercised && requirement.area() == "client", "{id}: `needs`"),
+            }
+            assert!(is_shown || requirement.level == Level::Open, "{id}: `example`");
             let needs_its_effect = match requirement.effect {
                 None => true,
                 Some(Effect::Exhaustion) => requirement.needs.contains(&RunPart::Exhaustion),
