@@ -75,9 +75,6 @@ mod options;
 mod probes;
 mod run;
 
-#[cfg(test)]
-mod schema;
-
 // Runs the example of the page.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/library.md")]

@@ -73,4 +73,4 @@ pub mod toml_error;
 pub mod transcript;
 
 #[cfg(test)]
-mod trace_builder;
+mod tests;

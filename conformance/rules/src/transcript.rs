@@ -141,8 +141,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::TraceBuilder;
 
     fn reported(builder: TraceBuilder) -> String {
         let trace = builder.trace();

@@ -37,7 +37,7 @@ pub struct Report {
     #[serde(default)]
     pub catalogue: CatalogueVersion,
     /// The verdict on the run.
-    #[cfg_attr(test, schemars(with = "crate::schema::Verdict"))]
+    #[cfg_attr(test, schemars(with = "tests::Verdict"))]
     pub verdict: Verdict,
     /// The selection of requirements.
     #[serde(default)]
@@ -58,11 +58,11 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
     /// The profile.
-    #[cfg_attr(test, schemars(with = "crate::schema::Profile"))]
+    #[cfg_attr(test, schemars(with = "tests::Profile"))]
     pub profile: Profile,
     /// The side that was judged: that of the server, of its clients, or both.
     #[serde(default)]
-    #[cfg_attr(test, schemars(with = "crate::schema::Side"))]
+    #[cfg_attr(test, schemars(with = "tests::Side"))]
     pub side: Side,
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
@@ -245,7 +245,7 @@ pub struct RequirementReport {
     /// The identifier of the requirement.
     pub id: String,
     /// The level of the requirement.
-    #[cfg_attr(test, schemars(with = "crate::schema::Level"))]
+    #[cfg_attr(test, schemars(with = "tests::Level"))]
     pub level: Level,
     /// The section of the specification that the requirement is from.
     pub section: String,
@@ -267,7 +267,7 @@ pub struct RequirementReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults_caught: Option<usize>,
     /// The status of the requirement.
-    #[cfg_attr(test, schemars(with = "crate::schema::Status"))]
+    #[cfg_attr(test, schemars(with = "tests::Status"))]
     pub status: Status,
     /// The number of times that the requirement was judged.
     pub judged: usize,
@@ -437,7 +437,7 @@ pub struct SectionCoverage {
 #[non_exhaustive]
 pub struct Tally {
     /// The level.
-    #[cfg_attr(test, schemars(with = "crate::schema::Level"))]
+    #[cfg_attr(test, schemars(with = "tests::Level"))]
     pub level: Level,
     /// The number of requirements.
     pub requirements: usize,
@@ -517,27 +517,4 @@ pub struct WindowPoint {
 }
 
 #[cfg(test)]
-mod tests {
-    use animal_store_rules::trace::knowledge::Extent;
-    use animal_store_rules::trace::{Context, Trace};
-
-    use super::*;
-    use crate::options::Options;
-    use crate::report::{Remarks, assemble};
-    use animal_store_rules::verdict::Conclusion;
-
-    #[test]
-    fn a_report_with_the_former_name_of_the_rerun_command_is_read() {
-        let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
-        options.seed = 7;
-        let keys = vec![options.api_key.clone()].into();
-        let context = Context { keys, ..Context::new(Extent::Run, "http://h/v1") };
-        let trace = Trace { context, exchanges: Vec::new() };
-        let report = assemble(&trace, &Conclusion::default(), &options, Remarks::default());
-        let json = serde_json::to_string(&report).unwrap();
-        let former = json.replace("\"rerun_command\":", "\"again\":");
-        assert_ne!(former, json);
-        let read: Report = serde_json::from_str(&former).unwrap();
-        assert!(read.rerun_command.ends_with("--seed 7"), "{}", read.rerun_command);
-    }
-}
+mod tests;

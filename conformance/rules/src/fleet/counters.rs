@@ -81,7 +81,7 @@ fn is_asked_in_turn(history: &History<'_>, key: &KeyLimits<'_>, replica: usize) 
 mod tests {
     use super::*;
     use crate::fleet::Fleet;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// Lists at these replicas that leave so much.
     fn lists(replicas: usize, answers: &[(usize, u64)]) -> TraceBuilder {

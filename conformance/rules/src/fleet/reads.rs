@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::facts::Facts;
     use crate::fleet::Fleet;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     fn fleet(builder: TraceBuilder) -> Fleet {
         let trace = builder.trace();
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn animals_that_only_one_replica_lists_are_its_own() {
         let list = |builder: TraceBuilder, (replica, ids): (usize, &[i64])| {
-            let animals: Vec<String> = ids.iter().map(|id| crate::trace_builder::animal(*id, "sold")).collect();
+            let animals: Vec<String> = ids.iter().map(|id| crate::tests::animal(*id, "sold")).collect();
             let request = crate::trace::exchange::Request::new("GET", "/pets");
             builder.ask(request, 200, format!("[{}]", animals.join(","))).replica(replica)
         };

@@ -211,7 +211,7 @@ impl Access {
 mod tests {
     use super::*;
     use crate::history::History;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// A list for each of these status codes, a second apart.
     fn lists(statuses: &[u16]) -> TraceBuilder {

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::history::History;
     use crate::request::Defect;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     #[test]
     fn after_repeated_refusals_another_that_follows_them_may_be_a_ban() {

@@ -97,7 +97,7 @@ impl History<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// Which of these reads of an animal that was created as sold show that it has changed since. Each is sent this many seconds later.
     fn changes(reads: &[(i64, &str)]) -> Vec<bool> {

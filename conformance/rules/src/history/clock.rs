@@ -59,7 +59,7 @@ fn end(entry: &Entry<'_>) -> Option<End> {
 #[cfg(test)]
 mod tests {
     use super::super::History;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// Lists in a minute, with a `Date` and a Reset that are this many seconds off.
     fn off_by(date: i64, reset: i64) -> TraceBuilder {

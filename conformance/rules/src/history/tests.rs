@@ -1,6 +1,6 @@
 use super::*;
+use crate::tests::{TraceBuilder, animal};
 use crate::trace::exchange::Request;
-use crate::trace_builder::{TraceBuilder, animal};
 
 #[test]
 fn an_animal_of_somebody_elses_is_certain_only_between_two_answers_that_show_it_alike() {

@@ -98,7 +98,7 @@ fn shares_the_keys_count(callers: &[&Entry<'_>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// Whether the allowance explains the last response.
     fn explains_last(builder: TraceBuilder) -> bool {

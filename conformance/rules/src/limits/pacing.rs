@@ -81,8 +81,8 @@ mod tests {
 
     use super::super::keys::KeyLimits;
     use crate::catalogue::plan::PlanLimits;
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::TraceBuilder;
 
     /// The answer of the limits of the main key to a question, at the time of the last response, on a plan with these limits.
     fn at_the_end<R>(

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::history::History;
     use crate::limits::Limiter;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     const FREE: PlanLimits = PLANS[0].1;
     const PRO: PlanLimits = PLANS[1].1;

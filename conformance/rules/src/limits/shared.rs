@@ -74,7 +74,7 @@ impl KeyLimits<'_> {
 mod tests {
     use crate::history::History;
     use crate::limits::Limiter;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// Lists with two keys, each with the key's number and what remains of 10, the last of which is refused; the numbers of the refusals
     /// that another key explains.

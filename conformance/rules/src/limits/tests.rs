@@ -3,7 +3,7 @@ use crate::catalogue::plan::PLANS;
 use crate::catalogue::plan::PlanLimits;
 use crate::history::History;
 use crate::limits::Limiter;
-use crate::trace_builder::TraceBuilder;
+use crate::tests::TraceBuilder;
 
 /// The best way of counting, and the kinds of what it does not explain.
 fn explained(builder: TraceBuilder) -> (Hypothesis, Vec<Kind>) {

@@ -1,6 +1,6 @@
 use super::*;
+use crate::tests::{TraceBuilder, animal};
 use crate::trace::exchange::Request;
-use crate::trace_builder::{TraceBuilder, animal};
 
 fn seen(builder: TraceBuilder, observe: fn(&Facts<'_>) -> Option<String>) -> String {
     observe(&Facts::new(&History::new(&builder.trace()))).unwrap_or_default()

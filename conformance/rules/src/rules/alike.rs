@@ -212,8 +212,8 @@ impl Likeness {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Outcome;
-    use crate::trace_builder::TraceBuilder;
 
     #[test]
     fn a_read_that_broke_last_of_many_alike_is_undecided_until_it_is_sent_again() {

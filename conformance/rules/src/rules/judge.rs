@@ -175,7 +175,7 @@ impl Part {
 mod tests {
     use super::*;
     use crate::rules::rules_of;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     #[test]
     fn the_date_of_a_gateway_is_known_where_only_other_keys_show_it() {

@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use crate::catalogue::{Level, catalogue};
     use crate::observers::observers;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     #[test]
     fn a_read_that_lags_is_worth_a_second_look_until_it_lags_too_long() {

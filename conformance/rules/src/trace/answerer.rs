@@ -155,7 +155,7 @@ pub fn name_of(response: &Response) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     #[test]
     fn only_responses_without_the_fields_of_the_service_are_those_of_an_intermediary() {

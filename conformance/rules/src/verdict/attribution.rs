@@ -242,8 +242,8 @@ fn broken_alone(history: &History<'_>, replica: usize, rules: &[Rule]) -> BTreeS
 mod tests {
     use super::*;
     use crate::catalogue::scope::Scope;
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::TraceBuilder;
     use crate::verdict::conclude;
 
     /// Returns the attribution of each finding of a requirement, in words.

@@ -129,7 +129,7 @@ fn is_repetition(one: &Request, other: &Request) -> bool {
 mod tests {
     use super::*;
     use crate::rules::rules;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     fn found(builder: TraceBuilder, id: &str) -> Vec<Finding> {
         let trace = builder.trace();

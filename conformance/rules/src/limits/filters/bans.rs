@@ -90,7 +90,7 @@ mod tests {
     use crate::catalogue::plan::PlanLimits;
     use crate::history::History;
     use crate::limits::Limiter;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     #[test]
     fn refusals_that_the_run_has_not_earned_may_be_bans() {

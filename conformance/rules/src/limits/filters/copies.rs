@@ -90,7 +90,7 @@ fn repeats(answer: &Answer<'_>, earlier: &Answer<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     fn copies(builder: TraceBuilder) -> Vec<usize> {
         builder.main_key(|key| {

@@ -79,7 +79,7 @@ fn constant_cost<'h>(pairs: &[[Answer<'h>; 2]]) -> Option<Costly<'h>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// Lists and creations in turn that leave so much each.
     fn costs(answers: &[(bool, u64)]) -> Vec<u64> {

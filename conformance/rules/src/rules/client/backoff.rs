@@ -150,9 +150,9 @@ impl Refusals {
 
 #[cfg(test)]
 mod tests {
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Exchange;
     use crate::trace::knowledge::Carrier;
-    use crate::trace_builder::TraceBuilder;
 
     /// A client that is refused so many times, with this pause before each further request. It has one connection, or several in turn.
     fn refused(times: usize, pause: i64, retry_after: &str, connections: u64) -> TraceBuilder {

@@ -29,9 +29,9 @@ fn key_in_header(clients: &Clients<'_>, _: &mut Memory, judgement: &mut Judgemen
 
 #[cfg(test)]
 mod tests {
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
     use crate::trace::knowledge::KeyPlace;
-    use crate::trace_builder::TraceBuilder;
 
     fn asked(request: Request) -> TraceBuilder {
         TraceBuilder::new().ask(request, 200, "[]".to_owned())

@@ -204,8 +204,8 @@ fn in_full(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::TraceBuilder;
 
     const BIG: i64 = 9_007_199_254_740_993;
 

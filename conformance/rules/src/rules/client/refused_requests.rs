@@ -256,9 +256,9 @@ fn canonical(json: &Json) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Exchange;
     use crate::trace::knowledge::Carrier;
-    use crate::trace_builder::TraceBuilder;
 
     fn post(builder: TraceBuilder, body: &str, status: u16) -> TraceBuilder {
         builder.ask(Request::new("POST", "/pets").json(body), status, String::new())

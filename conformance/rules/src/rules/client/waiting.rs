@@ -359,9 +359,9 @@ fn header_line(form: RetryAfter) -> String {
 mod tests {
     use jiff::SignedDuration;
 
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::{Exchange, Request};
     use crate::trace::knowledge::Carrier;
-    use crate::trace_builder::TraceBuilder;
 
     fn broken_by(builder: TraceBuilder) -> Vec<&'static str> {
         builder.client_broken().into_iter().filter(|id| id.starts_with("client.retry-after")).collect()

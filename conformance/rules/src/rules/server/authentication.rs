@@ -103,8 +103,8 @@ fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
 
 #[cfg(test)]
 mod tests {
+    use crate::tests::{TraceBuilder, animal};
     use crate::trace::exchange::Request;
-    use crate::trace_builder::{TraceBuilder, animal};
 
     /// What `/pets/` shows to a caller without a valid key, after the animal 7 was created.
     fn shown_elsewhere(status: u16, body: impl Into<String>) -> TraceBuilder {

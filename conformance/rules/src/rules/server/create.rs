@@ -162,8 +162,8 @@ fn extended_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
 mod tests {
     use super::*;
     use crate::history::History;
+    use crate::tests::{TraceBuilder, animal};
     use crate::trace::exchange::Request;
-    use crate::trace_builder::{TraceBuilder, animal};
 
     #[test]
     fn a_category_that_nobody_vouches_for_may_be_unknown_until_a_response_shows_it() {

@@ -90,8 +90,8 @@ mod tests {
     use crate::facts::Facts;
     use crate::history::History;
     use crate::rules::{judge, rules};
+    use crate::tests::TraceBuilder;
     use crate::trace::knowledge::Extent;
-    use crate::trace_builder::TraceBuilder;
 
     /// The requirements on limits that this breaks if it is a sample.
     fn broken(builder: TraceBuilder) -> Vec<&'static str> {

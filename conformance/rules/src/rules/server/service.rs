@@ -92,8 +92,8 @@ fn json(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
 mod tests {
     use super::*;
     use crate::history::History;
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::{Failure, Request};
-    use crate::trace_builder::TraceBuilder;
 
     const NONE: [[usize; 0]; 0] = [];
 

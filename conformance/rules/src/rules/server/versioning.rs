@@ -106,7 +106,7 @@ impl<'t> ItemVisitor<'t> for IsDate {
 mod tests {
     use super::*;
     use crate::catalogue::{Level, Party, catalogue};
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     #[test]
     fn what_was_never_seen_may_be_gone() {

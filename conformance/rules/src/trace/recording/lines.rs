@@ -265,10 +265,10 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::TraceBuilder;
     use crate::trace::Trace;
     use crate::trace::exchange::FailureKind;
     use crate::trace::recording::Writer;
-    use crate::trace_builder::TraceBuilder;
 
     fn recorded(trace: &Trace) -> String {
         let writer = Writer { name: "test".to_owned(), version: "1".to_owned() };

@@ -349,7 +349,7 @@ fn is_needed(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::request::{Credential, Defect, credential_of};
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     fn sampled(requests: Vec<(Request, u16)>) -> Trace {
         recorded(Extent::Sample, requests)

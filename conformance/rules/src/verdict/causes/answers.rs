@@ -170,8 +170,8 @@ fn similar_names(entries: &[&Entry<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::{Failure, FailureKind, Outcome, Request};
-    use crate::trace_builder::TraceBuilder;
 
     #[test]
     fn a_server_that_always_fails_has_one_cause() {

@@ -52,8 +52,8 @@ fn is_copy(entries: &[Entry<'_>], at: usize, again: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::shown;
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::TraceBuilder;
 
     fn orders(builder: TraceBuilder, remaining: u64) -> TraceBuilder {
         builder.ask(Request::new("GET", "/store/orders"), 200, "[]".to_owned()).with_rate_limit(remaining, 60)

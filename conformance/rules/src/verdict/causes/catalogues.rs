@@ -107,8 +107,8 @@ fn described(creation: &Entry<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::TraceBuilder;
 
     #[test]
     fn an_id_that_is_shown_rounded_is_named() {

@@ -48,8 +48,8 @@ pub(super) fn is_bare(entry: &Entry<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::shown;
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::TraceBuilder;
 
     const ERROR: &str = r#"{"code":"c","message":"m","status":400}"#;
 

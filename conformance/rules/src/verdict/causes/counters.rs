@@ -173,8 +173,8 @@ fn series(answers: &[Answer<'_>]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
+    use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::TraceBuilder;
 
     fn lists(remaining: &[u64]) -> TraceBuilder {
         remaining.iter().fold(TraceBuilder::new(), |builder, left| builder.list(200, *left, 60))

@@ -59,13 +59,13 @@ fn known_after(broken: &Broken<'_, '_>, key: &Acceptance) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::shown;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// A list and a fetch in each round, with these status codes.
     fn rounds(statuses: &[[u16; 2]]) -> TraceBuilder {
         statuses.iter().fold(TraceBuilder::new(), |builder, [list, fetch]| {
             let listed = builder.wait(2).list(*list, 50, 60);
-            let shown = if *fetch == 200 { crate::trace_builder::animal(7, "sold") } else { String::new() };
+            let shown = if *fetch == 200 { crate::tests::animal(7, "sold") } else { String::new() };
             listed.fetch(7, *fetch, shown)
         })
     }

@@ -46,7 +46,7 @@ fn is_doubled(entry: &Entry<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     #[test]
     fn a_limiter_in_front_with_headers_of_its_own_is_named() {

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::catalogue::scope::Scope;
     use crate::history::History;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
     use crate::verdict::conclude;
 
     fn causes(builder: TraceBuilder) -> impl Iterator<Item = Cause> {

@@ -64,7 +64,7 @@ fn time_around(before: &Answer<'_>, after: &Answer<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::tests::ids;
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// Requests after pauses of so many seconds, answered from a bucket of 60 that gains one each second.
     fn bucket(pauses: &[i64]) -> TraceBuilder {

@@ -150,7 +150,7 @@ fn delay(entry: &Entry<'_>) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::trace_builder::TraceBuilder;
+    use crate::tests::TraceBuilder;
 
     /// The reset that a builder reports: seconds from noon on 1 June 2026.
     fn reset(ahead: i64) -> TraceBuilder {

@@ -1,6 +1,6 @@
 use crate::catalogue::plan::PlanLimits;
+use crate::tests::TraceBuilder;
 use crate::trace::exchange::Request;
-use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 

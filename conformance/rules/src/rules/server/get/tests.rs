@@ -1,5 +1,5 @@
+use crate::tests::{TraceBuilder, animal};
 use crate::trace::exchange::Request;
-use crate::trace_builder::{TraceBuilder, animal};
 
 #[test]
 fn an_animal_for_each_of_two_identifiers_picked_far_from_zero_is_one_for_every_identifier() {

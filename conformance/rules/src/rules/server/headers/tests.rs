@@ -1,7 +1,7 @@
 use super::*;
 use crate::catalogue::plan::PlanLimits;
+use crate::tests::TraceBuilder;
 use crate::trace::knowledge::Fact;
-use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 

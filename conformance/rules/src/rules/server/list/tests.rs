@@ -2,10 +2,10 @@ use serde_json::json;
 
 use super::*;
 use crate::catalogue::scope::Scope;
+use crate::tests::{TraceBuilder, animal};
 use crate::trace::Trace;
 use crate::trace::exchange::Request;
 use crate::trace::knowledge::Extent;
-use crate::trace_builder::{TraceBuilder, animal};
 use crate::verdict::{Status, judge};
 
 const NONE: [[usize; 0]; 0] = [];

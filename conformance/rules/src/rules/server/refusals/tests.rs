@@ -1,4 +1,4 @@
-use crate::trace_builder::TraceBuilder;
+use crate::tests::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 

@@ -1,5 +1,5 @@
+use crate::tests::TraceBuilder;
 use crate::trace::exchange::Request;
-use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 

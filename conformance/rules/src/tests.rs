@@ -1,4 +1,5 @@
-//! Traces for tests of single conditions: requests with a key, each with the response that the test specifies.
+//! The tool of the unit tests of this crate: traces for single conditions, requests with a key, each with the response that the test
+//! specifies.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
