@@ -68,7 +68,6 @@ pub mod redaction;
 pub mod report;
 
 mod events;
-mod gzip;
 mod interrupt;
 mod options;
 #[expect(unreachable_pub, reason = "the items of the probes are for the whole crate")]

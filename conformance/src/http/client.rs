@@ -10,6 +10,7 @@ use std::io::Read;
 use std::path::Path;
 
 use bytes::Bytes;
+use flate2::bufread::MultiGzDecoder;
 use futures_util::stream;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
@@ -19,7 +20,6 @@ use reqwest::redirect::Policy;
 
 use super::errors;
 use super::tls::{UnusableTls, configuration};
-use crate::gzip::Gzip;
 use crate::options::{Resolved, Transport};
 use animal_store_rules::request::harmless::{self, CAPITALS};
 use animal_store_rules::trace::REQUEST_ID;
@@ -192,7 +192,7 @@ fn decoded(response: Response) -> Response {
         return response;
     }
     let mut body = Vec::new();
-    if Gzip::new(response.body.as_slice()).take(MAX_BODY as u64 + 1).read_to_end(&mut body).is_err() {
+    if MultiGzDecoder::new(response.body.as_slice()).take(MAX_BODY as u64 + 1).read_to_end(&mut body).is_err() {
         return response;
     }
     let cut = body.len() > MAX_BODY;
@@ -317,9 +317,11 @@ mod tests {
 
     #[test]
     fn a_body_that_is_not_in_its_coding_or_in_another_one_is_left_as_it_is() {
-        let rows: [(&str, Vec<u8>, Option<&str>); 4] = [
+        let rows: [(&str, Vec<u8>, Option<&str>); 6] = [
             ("gzip", b"[]".to_vec(), None),
+            ("gzip", Vec::new(), None),
             ("gzip", gzip(b"[]")[..9].to_vec(), None),
+            ("gzip", [gzip(b"[]"), b"more".to_vec()].concat(), None),
             ("br", vec![0x8b, 0x00, 0x80], Some("br")),
             ("gzip, gzip", gzip(&gzip(b"[]")), Some("gzip")),
         ];

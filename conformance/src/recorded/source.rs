@@ -8,11 +8,14 @@ use std::path::{Component, Path};
 use animal_store_rules::trace::exchange::MAX_BODY;
 use animal_store_rules::trace::recording::Unreadable;
 use animal_store_rules::trace::recording::har::Attached;
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder};
 
 use super::unusable::Unusable;
 use super::utf16::transcoded;
-use crate::gzip::{Gzip, Inflate, MAGIC};
+
+/// The first bytes of a gzip member, with the only method of compression that there is.
+const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// The first bytes of a ZIP archive that has members.
 const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
@@ -63,13 +66,13 @@ fn beginning<R: Read>(mut reader: R) -> Result<Input<R>, Unreadable> {
 impl<'r, R: Read + 'r> Input<R> {
     /// The whole file as text, in UTF-8.
     fn text(self) -> Result<Box<dyn BufRead + 'r>, Unreadable> {
-        let is_gzip = self.beginning.starts_with(&MAGIC);
+        let is_gzip = self.beginning.starts_with(&GZIP_MAGIC);
         // The first read from this chain gives the whole beginning, by which UTF-16 is recognised.
         let whole = Cursor::new(self.beginning).chain(BufReader::with_capacity(1 << 16, self.rest));
         if !is_gzip {
             return Ok(transcoded(whole)?);
         }
-        let Input { beginning, rest, .. } = beginning(Gzip::new(whole))?;
+        let Input { beginning, rest, .. } = beginning(MultiGzDecoder::new(whole))?;
         Ok(transcoded(Cursor::new(beginning).chain(BufReader::with_capacity(1 << 16, rest)))?)
     }
 }
@@ -155,8 +158,55 @@ impl Zip {
         let bytes = BufReader::with_capacity(1 << 16, entry.reader());
         match method {
             CompressionMethod::STORE => Ok(Box::new(entry.verifying_reader(bytes))),
-            CompressionMethod::DEFLATE => Ok(Box::new(entry.verifying_reader(Inflate::new(bytes)))),
+            CompressionMethod::DEFLATE => Ok(Box::new(entry.verifying_reader(DeflateDecoder::new(bytes)))),
             other => Err(io::Error::other(format!("it is compressed with the method {other}"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::write::GzEncoder;
+    use flate2::{Compression, GzBuilder};
+
+    use super::*;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        beginning(bytes).and_then(Input::text).map_err(io::Error::other)?.read_to_end(&mut text).map(|_| text)
+    }
+
+    #[test]
+    fn gzip_members_follow_each_other_and_headers_may_have_every_field() {
+        let long: Vec<u8> = (0..200_000_u32).flat_map(|number| number.wrapping_mul(number).to_le_bytes()).collect();
+        let full = GzBuilder::new().extra(vec![7; 300]).filename("session.har").comment("exported");
+        let mut encoder = full.write(Vec::new(), Compression::best());
+        encoder.write_all(&long).expect("memory");
+        let full = encoder.finish().expect("memory");
+        let bytes = [gzip(b"[1,"), full, gzip(b""), gzip(b"2]")].concat();
+        assert_eq!(read(&bytes).expect("four members"), [b"[1,", long.as_slice(), b"2]"].concat());
+    }
+
+    #[test]
+    fn a_gzip_file_that_ends_early_or_was_changed_is_an_error() {
+        let whole = gzip(b"a text that is long enough to be changed");
+        for length in GZIP_MAGIC.len()..whole.len() {
+            assert!(read(&whole[..length]).is_err(), "{length} bytes of {}", whole.len());
+        }
+        let last = whole.len() - 8;
+        for at in [last, last + 4] {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            assert!(read(&changed).is_err(), "byte {at}");
+        }
+        assert!(read(&[whole, b"more".to_vec()].concat()).is_err());
     }
 }

@@ -349,7 +349,7 @@ fn member(text: &[u8]) -> Option<(DataFormat, usize)> {
         [0x1f, 0x8b, 8, ..] => {
             let header = &text[..text.len().min(LONGEST_HEADER)];
             let mut rest = header;
-            skip_gzip_header(&mut rest).ok().filter(|is_member| *is_member)?;
+            skip_gzip_header(&mut rest).ok()?;
             Some((DataFormat::Raw, header.len() - rest.len()))
         }
         // A member with a preset dictionary (bit 5) cannot be decoded.
@@ -360,28 +360,23 @@ fn member(text: &[u8]) -> Option<(DataFormat, usize)> {
     }
 }
 
-/// Reads the header of a gzip member (RFC 1952, section 2.3). Returns false if a member begins with other bytes.
-///
-/// # Errors
-///
-/// An error of the stream, and its end within the header.
-pub fn skip_gzip_header(stream: &mut impl BufRead) -> Result<bool> {
+/// Skips the header of a gzip member (RFC 1952, section 2.3). It is an error if the text ends within the header.
+fn skip_gzip_header(text: &mut &[u8]) -> Result<()> {
     let mut header = [0; 10];
-    stream.read_exact(&mut header)?;
-    let [0x1f, 0x8b, 8, flags, ..] = header else { return Ok(false) };
-    let [has_check, has_extra, has_name, has_comment] = [1, 2, 3, 4].map(|bit| flags >> bit & 1 == 1);
+    text.read_exact(&mut header)?;
+    let [has_check, has_extra, has_name, has_comment] = [1, 2, 3, 4].map(|bit| header[3] >> bit & 1 == 1);
     if has_extra {
         let mut length = [0; 2];
-        stream.read_exact(&mut length)?;
-        std::io::copy(&mut stream.take(u16::from_le_bytes(length).into()), &mut std::io::sink())?;
+        text.read_exact(&mut length)?;
+        std::io::copy(&mut text.take(u16::from_le_bytes(length).into()), &mut std::io::sink())?;
     }
     for _ in 0..usize::from(has_name) + usize::from(has_comment) {
-        stream.skip_until(0)?;
+        text.skip_until(0)?;
     }
     if has_check {
-        stream.read_exact(&mut [0; 2])?;
+        text.read_exact(&mut [0; 2])?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// The decompressed bytes of a member, at most so many, and the number of bytes that encode them.

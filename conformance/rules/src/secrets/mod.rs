@@ -18,7 +18,6 @@ mod layers;
 mod names;
 
 pub(crate) use announced::{MOST_VALUES, announced, unescaped};
-pub use layers::skip_gzip_header;
 use layers::{Legible, escapes, is_printed, layers};
 pub use names::{is_credential, is_ordinary};
 
