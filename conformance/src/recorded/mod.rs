@@ -15,7 +15,7 @@ mod unusable;
 mod utf16;
 
 pub use judge::judge;
-pub use parts::{LONGEST_PART, PART, PART_EXCHANGES, weight};
+pub use parts::{LONGEST_PART, PART_EXCHANGES, PendingPart};
 pub use record::{record, writer};
 pub use recorded_judge::RecordedJudge;
 pub use terms::Terms;

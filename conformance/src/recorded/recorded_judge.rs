@@ -21,7 +21,7 @@ use crate::report::{self, Recording, Remarks, Report};
 /// Judges traffic part by part, in bounded memory, and adds the verdicts up to one report.
 ///
 /// [`RecordedJudge::sample`] makes a trace of the exchanges of a part, [`RecordedJudge::add`] judges it, and [`RecordedJudge::report`] reports on all
-/// parts. A part is no longer than [`PART`](super::PART) and [`PART_EXCHANGES`](super::PART_EXCHANGES), or a small multiple of both.
+/// parts. [`PendingPart`](super::PendingPart) measures the size of a part.
 pub struct RecordedJudge {
     pub(super) terms: Terms,
     /// The side that is judged, fixed with the first part: verdicts on different sides cannot be added up.

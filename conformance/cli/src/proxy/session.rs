@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::rules::Failure;
 use animal_store_rules::sentence::Sentence;
-use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, lines};
@@ -23,7 +22,7 @@ use super::part::divided;
 use super::traffic::Traffic;
 use super::{Outcome, Settings};
 use animal_store_conformance::layout::at_most;
-use animal_store_conformance::recorded::{LONGEST_PART, PART, PART_EXCHANGES, RecordedJudge, weight, writer};
+use animal_store_conformance::recorded::{LONGEST_PART, PART_EXCHANGES, PendingPart, RecordedJudge, writer};
 use animal_store_conformance::redaction::{Printable, printable};
 
 /// The approximate size of an exchange without its bodies.
@@ -102,11 +101,9 @@ impl Session {
             traffic,
             lost,
             is_closing: Arc::clone(&is_closing),
-            pending: Vec::new(),
-            bytes: 0,
-            divisible: (PART_EXCHANGES, PART),
+            pending: PendingPart::default(),
+            divisible: 1.0,
             looked_at: 0,
-            extent: Extent::Conversation,
             parts: 0,
             samples: 0,
             total_lost: 0,
@@ -215,13 +212,11 @@ struct Judge {
     lost: Arc<AtomicUsize>,
     is_closing: Arc<AtomicBool>,
     /// The exchanges of the present part, in the order of sending.
-    pending: Vec<Exchange>,
-    bytes: usize,
-    /// The number of exchanges, or of bytes, from which on it is worth looking for a place to divide them again.
-    divisible: (usize, usize),
+    pending: PendingPart,
+    /// The size of the part from which on it is worth looking for a place to divide it again.
+    divisible: f64,
     /// The number of pending exchanges that were judged before the part is complete.
     looked_at: usize,
-    extent: Extent,
     parts: usize,
     samples: usize,
     total_lost: usize,
@@ -259,7 +254,7 @@ impl Judge {
                 self.record.record(exchanges, horizon);
             }
             taken.into_iter().for_each(|exchange| self.insert(exchange));
-            while self.is_divisible() && self.divide(horizon) {}
+            while self.pending.size() >= self.divisible && self.divide(horizon) {}
             if Instant::now() >= next_look {
                 let begun = Instant::now();
                 self.look(horizon);
@@ -267,49 +262,40 @@ impl Judge {
             }
         }
         self.count_lost();
-        self.judge(self.pending.len());
+        self.judge(self.pending.exchanges().len());
     }
 
     /// Inserts an exchange in the order of sending.
     fn insert(&mut self, exchange: Exchange) {
-        self.bytes += weight(&exchange);
-        let at = self.pending.partition_point(|other| other.sent_at <= exchange.sent_at);
-        self.looked_at = self.looked_at.min(at);
-        self.pending.insert(at, exchange);
+        let place = self.pending.exchanges().partition_point(|other| other.sent_at <= exchange.sent_at);
+        self.looked_at = self.looked_at.min(place);
+        self.pending.insert(place, exchange);
     }
 
     fn count_lost(&mut self) {
         let lost = self.lost.swap(0, Ordering::SeqCst);
         if lost > 0 {
             self.total_lost += lost;
-            self.extent = Extent::Sample;
+            self.pending.extent = Some(Extent::Sample);
             self.record.lacks_some = true;
         }
     }
 
-    fn exceeds(&self, parts: usize) -> bool {
-        self.bytes > parts * PART || self.pending.len() >= parts * PART_EXCHANGES
-    }
-
-    fn is_divisible(&self) -> bool {
-        self.pending.len() >= self.divisible.0 || self.bytes >= self.divisible.1
-    }
-
     /// Judges a part if the pending exchanges can be divided, and returns true in that case.
     fn divide(&mut self, horizon: Timestamp) -> bool {
-        let (at, is_calm) = divided(&self.pending, horizon);
-        if at > 0 && (is_calm || self.exceeds(2)) {
+        let (at, is_calm) = divided(self.pending.exchanges(), horizon);
+        if at > 0 && (is_calm || self.pending.size() >= 2.0) {
             self.judge(at);
             true
-        } else if self.exceeds(LONGEST_PART - 1) {
+        } else if self.pending.size() >= LONGEST_PART - 1.0 {
             // Requests were pending all the time. Each of the two parts lacks exchanges that belong to it.
-            self.extent = Extent::Sample;
-            self.judge(self.pending.len());
-            self.extent = Extent::Sample;
+            self.pending.extent = Some(Extent::Sample);
+            self.judge(self.pending.exchanges().len());
+            self.pending.extent = Some(Extent::Sample);
             true
         } else {
             // The search takes time for each pending exchange, so it is not repeated for each new one.
-            self.divisible = (self.pending.len() + PART_EXCHANGES / 8, self.bytes + PART / 8);
+            self.divisible = self.pending.size() + 0.125;
             false
         }
     }
@@ -319,29 +305,27 @@ impl Judge {
         if count == 0 {
             return;
         }
-        let rest = self.pending.split_off(count);
-        let part = std::mem::replace(&mut self.pending, rest);
-        self.bytes = self.pending.iter().map(weight).sum();
+        let (exchanges, extent) = self.pending.take(count);
+        let extent = extent.unwrap_or(Extent::Conversation);
         self.looked_at = 0;
-        self.divisible = (PART_EXCHANGES, PART);
+        self.divisible = 1.0;
         self.parts += 1;
-        self.samples += usize::from(self.extent == Extent::Sample);
-        let context = self.recorded.context(&self.base_url, self.extent);
-        self.extent = Extent::Conversation;
-        let trace = self.recorded.sample(context, part);
+        self.samples += usize::from(extent == Extent::Sample);
+        let context = self.recorded.context(&self.base_url, extent);
+        let trace = self.recorded.sample(context, exchanges);
         let verdicts = self.recorded.add(trace);
         self.show(&verdicts);
     }
 
     /// Judges the complete exchanges of the present part, to show new findings.
     fn look(&mut self, horizon: Timestamp) {
-        let (count, _) = divided(&self.pending, horizon);
+        let (count, _) = divided(self.pending.exchanges(), horizon);
         if count <= self.looked_at {
             return;
         }
         self.looked_at = count;
-        let context = self.recorded.context(&self.base_url, self.extent);
-        let trace: Trace = self.recorded.sample(context, self.pending[..count].to_vec());
+        let context = self.recorded.context(&self.base_url, self.pending.extent.unwrap_or(Extent::Conversation));
+        let trace = self.recorded.sample(context, self.pending.exchanges()[..count].to_vec());
         let verdicts = self.recorded.preview(&trace);
         self.show(&verdicts);
     }
