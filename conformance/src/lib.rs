@@ -61,6 +61,9 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(not(unix))]
+compile_error!("the judge supports only Unix systems, such as Linux and macOS: it uses their sockets, signals and process groups");
+
 pub mod http;
 pub mod layout;
 pub mod recorded;

@@ -7,7 +7,6 @@
 
 use std::convert::Infallible;
 use std::io::Read;
-use std::path::Path;
 
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
@@ -37,10 +36,6 @@ pub enum ClientError {
     /// The URL of the proxy is not valid.
     #[error("--proxy: not a proxy URL such as http://proxy.example:3128. Nothing was sent.")]
     Proxy,
-    /// This system has no Unix sockets.
-    #[cfg(not(unix))]
-    #[error("--unix-socket: this system has no Unix sockets; connect to a host and port. Nothing was sent.")]
-    UnixSocket,
     /// Any other error.
     #[error("cannot build the HTTP client: {0}")]
     Build(#[from] reqwest::Error),
@@ -66,7 +61,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError`] when the certificates or the proxy URL are not valid, or the system has no Unix sockets.
+    /// [`ClientError`] when the certificates or the proxy URL are not valid.
     pub fn new(transport: Transport) -> Result<Client, ClientError> {
         // Another part of the process may have chosen a provider already; any will do.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
@@ -239,22 +234,11 @@ fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError>
     };
     let sockets = transport.resolved.iter().map(Resolved::socket);
     let builder = sockets.fold(builder, |builder, (host, socket)| builder.resolve(host, socket));
-    match &transport.unix_socket {
-        Some(path) => over_unix_socket(builder, path),
-        None => Ok(builder),
-    }
-}
-
-/// Connects to a Unix socket instead of the hosts of the addresses.
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere it is an error")]
-fn over_unix_socket(builder: reqwest::ClientBuilder, path: &Path) -> Result<reqwest::ClientBuilder, ClientError> {
-    Ok(builder.unix_socket(path))
-}
-
-#[cfg(not(unix))]
-fn over_unix_socket(_: reqwest::ClientBuilder, _: &Path) -> Result<reqwest::ClientBuilder, ClientError> {
-    Err(ClientError::UnixSocket)
+    Ok(match &transport.unix_socket {
+        // The hosts of the addresses are not connected to.
+        Some(path) => builder.unix_socket(path.as_path()),
+        None => builder,
+    })
 }
 
 /// The proxy at this URL, if it is an HTTP URL.

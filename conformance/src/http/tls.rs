@@ -71,10 +71,7 @@ fn of_system(
     named: &[CertificateDer<'static>],
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, Error> {
-    #[cfg(any(all(unix, not(target_os = "android")), windows))]
     let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(named.iter().cloned(), provider)?;
-    #[cfg(not(any(all(unix, not(target_os = "android")), windows)))]
-    let verifier = rustls_platform_verifier::Verifier::new(provider)?;
     Ok(Arc::new(verifier))
 }
 

@@ -60,7 +60,6 @@ async fn until_it_waits(candidate: &Candidate, report: &str) -> (Child, String) 
     (child, stderr)
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn an_interrupted_run_judges_what_it_has_and_exits_as_interrupted_programs_do() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
@@ -86,7 +85,6 @@ async fn an_interrupted_run_judges_what_it_has_and_exits_as_interrupted_programs
     }
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_run_that_is_interrupted_while_it_waits_for_a_server_says_that_nothing_was_judged() {
     let (_taken, nobody) = silent_port();

@@ -46,7 +46,6 @@ fn podman_socket() -> Option<PathBuf> {
 
 /// Replaces this process by a new one of this program, with the socket in `DOCKER_HOST`. The client library reads nothing else, and a
 /// running program cannot safely change its environment. Returns only if that fails.
-#[cfg(unix)]
 fn restart_with(socket: &Path) -> NoEngine {
     use std::os::unix::process::CommandExt;
     let error = std::env::current_exe().map(|program| {
@@ -55,10 +54,4 @@ fn restart_with(socket: &Path) -> NoEngine {
     });
     let error = error.unwrap_or_else(|error| error);
     NoEngine { detail: format!("cannot use the Podman socket {}: {error}", socket.display()) }
-}
-
-/// An error that names the socket: on other systems than Unix, Podman offers Docker's own socket.
-#[cfg(not(unix))]
-fn restart_with(socket: &Path) -> NoEngine {
-    NoEngine { detail: format!("set DOCKER_HOST to use {}", socket.display()) }
 }

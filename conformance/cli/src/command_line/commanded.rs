@@ -12,7 +12,6 @@ use animal_store_conformance::Interrupt;
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The maximum time that the remaining processes of a command may take to end after SIGTERM.
-#[cfg(unix)]
 const LEFT_GRACE: Duration = Duration::from_millis(500);
 
 /// A running command.
@@ -73,11 +72,9 @@ impl Commanded {
 
 /// The process group of a command. A command that is started from a terminal stays in the group of the proxy, because only this group
 /// may read from the terminal. It gets Ctrl-C from the terminal.
-#[cfg(unix)]
 #[derive(Clone, Copy)]
 pub(super) struct Group(Option<rustix::process::Pid>);
 
-#[cfg(unix)]
 impl Group {
     fn prepare(command: &mut Command) -> bool {
         let is_grouped = !std::io::IsTerminal::is_terminal(&std::io::stdin());
@@ -125,28 +122,4 @@ impl Group {
             self.kill();
         }
     }
-}
-
-/// The process group of a command. Only Unix has such groups; elsewhere, the command alone is ended.
-#[cfg(not(unix))]
-#[derive(Clone, Copy)]
-pub(super) struct Group;
-
-#[cfg(not(unix))]
-impl Group {
-    fn prepare(_: &mut Command) -> bool {
-        false
-    }
-
-    fn of(_: Option<u32>) -> Group {
-        Group
-    }
-
-    /// Asks all processes to end.
-    pub(super) fn terminate(self) {}
-
-    /// Ends all processes.
-    pub(super) fn kill(self) {}
-
-    async fn end(self) {}
 }

@@ -152,10 +152,7 @@ impl Progress {
 /// Returns true if standard error is a terminal that can redraw a line.
 fn can_redraw() -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let dumb = match set("TERM") {
-        Some(kind) => kind == "dumb",
-        None => cfg!(unix),
-    };
+    let dumb = set("TERM").is_none_or(|kind| kind == "dumb");
     std::io::stderr().is_terminal() && !dumb && set("CI").is_none()
 }
 

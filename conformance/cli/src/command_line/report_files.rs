@@ -329,7 +329,6 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_device_is_written_in_place_and_a_link_is_kept() {
         assert!(matches!(way(Path::new("/dev/null")), Ok(Way::InPlace)));

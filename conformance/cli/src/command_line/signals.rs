@@ -52,13 +52,11 @@ impl Drop for Signals {
 }
 
 /// The source of signals.
-#[cfg(unix)]
 struct Source {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
-#[cfg(unix)]
 impl Source {
     /// Begins to receive signals: from here on, none is missed.
     fn open() -> Option<Source> {
@@ -72,25 +70,6 @@ impl Source {
         tokio::select! {
             _ = self.interrupt.recv() => ExitCode::Interrupted,
             _ = self.terminate.recv() => ExitCode::Terminated,
-        }
-    }
-}
-
-/// The source of signals.
-#[cfg(not(unix))]
-struct Source;
-
-#[cfg(not(unix))]
-impl Source {
-    fn open() -> Option<Source> {
-        Some(Source)
-    }
-
-    /// Waits for Ctrl-C, and returns the exit code that goes with it.
-    async fn next(&mut self) -> ExitCode {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => ExitCode::Interrupted,
-            Err(_) => std::future::pending().await,
         }
     }
 }

@@ -112,6 +112,8 @@ impl Session {
             on_finding,
         };
         let thread = std::thread::Builder::new().name("judge".to_owned()).spawn(move || {
+            // On other systems, not every program may set the priority of a single thread.
+            #[cfg(target_os = "linux")]
             go_last();
             judge.record_head();
             judge.run(&received);
@@ -146,10 +148,6 @@ fn go_last() {
     // If that is not allowed, the thread has the priority of all others.
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LEAST_PRIORITY);
 }
-
-/// Does nothing: on other systems, not every program may set the priority of a single thread.
-#[cfg(not(target_os = "linux"))]
-fn go_last() {}
 
 /// The trace that is written while there is traffic, in the order in which exchanges end.
 struct Recorder {
