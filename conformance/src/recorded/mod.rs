@@ -12,7 +12,6 @@ mod source;
 mod terms;
 mod totals;
 mod unusable;
-mod utf16;
 
 pub use judge::judge;
 pub use parts::{LONGEST_PART, PART_EXCHANGES, PendingPart};

@@ -6,13 +6,12 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Component, Path};
 
 use animal_store_rules::trace::exchange::MAX_BODY;
-use animal_store_rules::trace::recording::Unreadable;
 use animal_store_rules::trace::recording::har::Attached;
+use animal_store_rules::trace::recording::{MAX_LINE, Unreadable};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder};
 
 use super::unusable::Unusable;
-use super::utf16::transcoded;
 
 /// The first bytes of a gzip member, with the only method of compression that there is.
 const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
@@ -75,6 +74,31 @@ impl<'r, R: Read + 'r> Input<R> {
         let Input { beginning, rest, .. } = beginning(MultiGzDecoder::new(whole))?;
         Ok(transcoded(Cursor::new(beginning).chain(BufReader::with_capacity(1 << 16, rest)))?)
     }
+}
+
+/// Reads a text in UTF-16, as PowerShell's `>` writes it, as UTF-8, and any other text as it is. A recording in UTF-16 begins with a byte
+/// order mark, or with `{` or white space as two bytes, one of them 0. It is read whole.
+fn transcoded<'r>(mut text: impl BufRead + 'r) -> io::Result<Box<dyn BufRead + 'r>> {
+    let (order, mark): (fn([u8; 2]) -> u16, usize) = match text.fill_buf()? {
+        [0xFF, 0xFE, ..] => (u16::from_le_bytes, 2),
+        [0xFE, 0xFF, ..] => (u16::from_be_bytes, 2),
+        [b'{' | b' ' | b'\t' | b'\r' | b'\n', 0, ..] => (u16::from_le_bytes, 0),
+        [0, b'{' | b' ' | b'\t' | b'\r' | b'\n', ..] => (u16::from_be_bytes, 0),
+        _ => return Ok(Box::new(text)),
+    };
+    text.consume(mark);
+    let mut bytes = Vec::new();
+    text.take(MAX_LINE as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_LINE {
+        let size = MAX_LINE / 1024 / 1024;
+        return Err(io::Error::other(format!("a text in UTF-16 of more than {size} MiB\n  Convert it to UTF-8.")));
+    }
+    let (units, rest) = bytes.as_chunks::<2>();
+    let units: Vec<u16> = units.iter().map(|unit| order(*unit)).collect();
+    let mut text = String::from_utf16_lossy(&units);
+    // A single byte at the end is no character.
+    text.extend(rest.iter().map(|_| char::REPLACEMENT_CHARACTER));
+    Ok(Box::new(Cursor::new(text)))
 }
 
 /// A file with a body in the folder of an archive. Playwright names such a file by the digest of its bytes: 40 hexadecimal digits and an
@@ -208,5 +232,21 @@ mod tests {
             assert!(read(&changed).is_err(), "byte {at}");
         }
         assert!(read(&[whole, b"more".to_vec()].concat()).is_err());
+    }
+
+    #[test]
+    fn utf_16_is_read_in_either_order_with_and_without_a_mark() {
+        let text = "{\"name\": \"Zoë 😀\"}\r\n";
+        let encoded = |text: &str, order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
+        for order in [u16::to_le_bytes, u16::to_be_bytes] {
+            assert_eq!(read(&encoded(text, order)).expect("a text"), text.as_bytes());
+            assert_eq!(read(&encoded(&format!("\u{feff}{text}"), order)).expect("a text"), text.as_bytes());
+        }
+        assert_eq!(read(text.as_bytes()).expect("a text"), text.as_bytes());
+        assert_eq!(read(b"").expect("no text"), b"");
+        let mut half = encoded("{\u{feff}", u16::to_le_bytes);
+        half.extend([0x3D, 0xD8, 0x7D]);
+        assert_eq!(read(&half).expect("a text"), "{\u{feff}\u{fffd}\u{fffd}".as_bytes());
+        assert!(read(&b" \0".repeat(MAX_LINE / 2 + 1)).is_err());
     }
 }

@@ -18,7 +18,7 @@ pub use head::{Head, Writer};
 
 /// The greatest length in bytes of a line, and of a single exchange. The bodies of an exchange are at most 16 MiB, and each byte of a
 /// control character takes six in JSON.
-const MAX_LINE: usize = 128 * 1024 * 1024;
+pub const MAX_LINE: usize = 128 * 1024 * 1024;
 
 /// The reason why recorded traffic cannot be read.
 #[derive(Debug, thiserror::Error)]
