@@ -62,7 +62,9 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(not(unix))]
-compile_error!("the judge supports only Unix systems, such as Linux and macOS: it uses their sockets, signals and process groups");
+compile_error!(
+    "the judge supports only Unix systems, such as Linux and macOS: it uses their sockets, signals and process groups"
+);
 
 pub mod http;
 pub mod layout;
@@ -93,7 +95,7 @@ pub use events::{Answer, Event, Listener};
 pub use interrupt::Interrupt;
 pub use options::{Earlier, Invoked, Options, Rate, Resolved, Transport, UnusableOptions, normal_base_url};
 pub use probes::session::Stop;
-pub use probes::target::{KeyHint, Obstacle, Unusable};
+pub use probes::target::{KeyHint, ObstacleKind, Unusable};
 pub use report::{Implementation, Report};
 pub use run::forecast::Forecast;
 pub use run::judge::{Judge, RunError, conclude, context};

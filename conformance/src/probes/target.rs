@@ -18,30 +18,18 @@ use animal_store_rules::trace::{Context, Trace};
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unusable {
-    /// The connection failed.
-    #[error("{0}")]
-    NothingThere(Obstacle),
-    /// The name of the host is unknown.
-    #[error("{0}")]
-    Unresolved(Obstacle),
-    /// The Unix socket does not accept connections.
-    #[error("{0}")]
-    NoSocket(Obstacle),
-    /// The proxy cannot be reached.
-    #[error("{0}")]
-    NoProxy(Obstacle),
-    /// The TLS handshake failed.
-    #[error("{0}")]
-    Tls(Obstacle),
-    /// There is a connection, but no HTTP response.
-    #[error("{0}")]
-    NoAnswer(Obstacle),
-    /// An intermediary in front of the service answers in its place.
-    #[error("{0}")]
-    Intermediary(Obstacle),
-    /// The base URL is not that of the API.
-    #[error("{0}")]
-    AnotherPlace(Obstacle),
+    /// The API was not reached.
+    #[error("{problem}: {detail}\n  {remedy}")]
+    NotReached {
+        /// The kind of obstacle between the judge and the API.
+        kind: ObstacleKind,
+        /// The problem, and the address at which it was met.
+        problem: String,
+        /// The error of the client, or the property of the response that shows the problem.
+        detail: String,
+        /// The remedy that the message suggests.
+        remedy: String,
+    },
     /// The key is rejected on every request.
     #[error("the key was rejected with 401\n  {0}")]
     KeyRefused(KeyHint),
@@ -74,38 +62,36 @@ impl fmt::Display for KeyHint {
     }
 }
 
-/// An obstacle between the judge and the API.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Obstacle {
-    /// The problem, and the address at which it was met.
-    problem: String,
-    /// The error of the client, or the property of the response that shows the problem.
-    detail: String,
-    /// The remedy that the message suggests.
-    remedy: String,
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}\n  {}", self.problem, self.detail, self.remedy)
-    }
+/// The kind of obstacle between the judge and the API.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ObstacleKind {
+    /// The connection failed.
+    NothingThere,
+    /// The name of the host is unknown.
+    Unresolved,
+    /// The Unix socket does not accept connections.
+    NoSocket,
+    /// The proxy cannot be reached.
+    NoProxy,
+    /// The TLS handshake failed.
+    Tls,
+    /// There is a connection, but no HTTP response.
+    NoAnswer,
+    /// An intermediary in front of the service answers in its place.
+    Intermediary,
+    /// The base URL is not that of the API.
+    AnotherPlace,
 }
 
 impl Unusable {
     /// The error with secrets replaced in texts from a server or from the system.
     #[must_use]
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> Unusable {
-        use Unusable::{AnotherPlace, Intermediary, NoAnswer, NoProxy, NoSocket, NothingThere, Tls, Unresolved};
         match &mut self {
-            NothingThere(Obstacle { detail, .. })
-            | Unresolved(Obstacle { detail, .. })
-            | NoSocket(Obstacle { detail, .. })
-            | NoProxy(Obstacle { detail, .. })
-            | Tls(Obstacle { detail, .. })
-            | NoAnswer(Obstacle { detail, .. })
-            | Intermediary(Obstacle { detail, .. })
-            | AnotherPlace(Obstacle { detail, .. })
-            | Unusable::Limited(detail) => *detail = printable(&redactor.redact(detail)),
+            Unusable::NotReached { detail, .. } | Unusable::Limited(detail) => {
+                *detail = printable(&redactor.redact(detail));
+            }
             Unusable::Replica(unusable) => **unusable = unusable.clone().redacted(redactor),
             Unusable::KeyRefused(_) | Unusable::QuotaKeyRefused(_) => {}
         }
@@ -251,33 +237,38 @@ impl Target {
     fn unreachable(&self, failure: &Failure) -> Unusable {
         let base_url = &self.base_url;
         let advice = if self.waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" };
-        let obstacle = |problem: &str, remedy: &str| {
-            let (problem, detail, remedy) = (problem.to_owned(), failure.detail.clone(), remedy.to_owned());
-            Obstacle { problem, detail, remedy }
+        let obstacle = |kind: ObstacleKind, problem: String, remedy: &str| {
+            let (detail, remedy) = (failure.detail.clone(), remedy.to_owned());
+            Unusable::NotReached { kind, problem, detail, remedy }
         };
-        let unconnected = |to: &str, remedy: &str| obstacle(&format!("cannot connect to {to}"), remedy);
-        let tls = |remedy: &str| Unusable::Tls(obstacle(&format!("TLS handshake with {base_url} failed"), remedy));
+        let unconnected =
+            |kind: ObstacleKind, to: String, remedy: &str| obstacle(kind, format!("cannot connect to {to}"), remedy);
+        let tls = |remedy: &str| obstacle(ObstacleKind::Tls, format!("TLS handshake with {base_url} failed"), remedy);
         let no_answer =
-            |remedy: &str| Unusable::NoAnswer(obstacle(&format!("no HTTP response from {base_url}"), remedy));
+            |remedy: &str| obstacle(ObstacleKind::NoAnswer, format!("no HTTP response from {base_url}"), remedy);
         match (failure.kind, &self.unix_socket, &self.proxy) {
-            (FailureKind::Connect, Some(path), _) => Unusable::NoSocket(unconnected(
-                &format!("the Unix socket {}{}", path.display(), self.after()),
+            (FailureKind::Connect, Some(path), _) => unconnected(
+                ObstacleKind::NoSocket,
+                format!("the Unix socket {}{}", path.display(), self.after()),
                 &format!(
                     "Check that the server is running, and that --unix-socket names the socket that it listens on.{advice}"
                 ),
-            )),
-            (FailureKind::Connect | FailureKind::Unresolved, _, Some(proxy)) => Unusable::NoProxy(unconnected(
-                &format!("the proxy {proxy}"),
+            ),
+            (FailureKind::Connect | FailureKind::Unresolved, _, Some(proxy)) => unconnected(
+                ObstacleKind::NoProxy,
+                format!("the proxy {proxy}"),
                 "Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly.",
-            )),
-            (FailureKind::Connect, None, None) => Unusable::NothingThere(unconnected(
-                &format!("{base_url}{}", self.after()),
+            ),
+            (FailureKind::Connect, None, None) => unconnected(
+                ObstacleKind::NothingThere,
+                format!("{base_url}{}", self.after()),
                 &format!("Check that the server is running, and the host and port of --base-url.{advice}"),
-            )),
-            (FailureKind::Unresolved, _, None) => Unusable::Unresolved(unconnected(
-                &format!("{base_url}{}", self.after()),
+            ),
+            (FailureKind::Unresolved, _, None) => unconnected(
+                ObstacleKind::Unresolved,
+                format!("{base_url}{}", self.after()),
                 "Check the spelling of the host name, and that this machine can resolve it.",
-            )),
+            ),
             (FailureKind::NotTls, ..) => {
                 tls(&format!("If the server uses plain HTTP, use --base-url {}", in_scheme(base_url, "http")))
             }
@@ -315,7 +306,7 @@ impl Target {
             response.status
         );
         let problem = format!("{} cannot be judged{}", self.base_url, self.after());
-        Unusable::Intermediary(Obstacle { problem, detail, remedy: remedy.to_owned() })
+        Unusable::NotReached { kind: ObstacleKind::Intermediary, problem, detail, remedy: remedy.to_owned() }
     }
 
     /// The error for a base URL that is not that of the API, with a suggestion.
@@ -329,7 +320,7 @@ impl Target {
             _ => format!("The base URL of the API ends in /v1: did you mean {}/v1?", without_version(base_url)),
         };
         let problem = format!("{base_url} is not the base URL of the API");
-        Unusable::AnotherPlace(Obstacle { problem, detail, remedy })
+        Unusable::NotReached { kind: ObstacleKind::AnotherPlace, problem, detail, remedy }
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use animal_store_conformance::Event;
-use animal_store_conformance::Unusable;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
+use animal_store_conformance::{ObstacleKind, Unusable};
 use animal_store_lab::choices::{Choice, choices, variation};
 use animal_store_lab::{Layer, Setting, Variation};
 use animal_store_reference::Plan;
@@ -56,7 +56,9 @@ async fn when_nothing_answers_in_time_the_refusal_tells_how_long_was_waited() {
     let mut options = options(&format!("http://{address}/v1"), Profile::Full);
     options.wait = Duration::from_secs(1);
     let error = judge(options).await.expect_err("there is no server");
-    assert!(matches!(error, RunError::Unusable(Unusable::NothingThere { .. })), "{error}");
+    let is_expected =
+        matches!(error, RunError::Unusable(Unusable::NotReached { kind: ObstacleKind::NothingThere, .. }));
+    assert!(is_expected, "{error}");
     assert!(error.to_string().contains("within 1 s"), "{error}");
 }
 
@@ -66,7 +68,7 @@ async fn what_time_does_not_mend_ends_the_wait() {
     let mut options = options(&candidate.base_url.replace("http:", "https:"), Profile::Full);
     options.wait = Duration::from_mins(10);
     let error = judge(options).await.expect_err("plain HTTP is no TLS");
-    assert!(matches!(error, RunError::Unusable(Unusable::Tls { .. })), "{error}");
+    assert!(matches!(error, RunError::Unusable(Unusable::NotReached { kind: ObstacleKind::Tls, .. })), "{error}");
 }
 
 #[tokio::test]

@@ -21,11 +21,11 @@ use crate::exit_code::ExitCode;
 use crate::image::{Container, NoContainer};
 use animal_store_conformance::Interrupt;
 use animal_store_conformance::Options;
-use animal_store_conformance::Unusable;
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::{Judge, RunError};
+use animal_store_conformance::{ObstacleKind, Unusable};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::verdict::known_failing::KnownFailing;
@@ -202,7 +202,11 @@ impl Invocation {
                 let is_usage =
                     matches!(error, RunError::Client(_) | RunError::NothingSelected | RunError::AnotherPlan(_));
                 let code = if is_usage { usage(&error) } else { could_not_run(&error) };
-                if let RunError::Unusable(Unusable::NothingThere { .. } | Unusable::Unresolved { .. }) = error {
+                if let RunError::Unusable(Unusable::NotReached {
+                    kind: ObstacleKind::NothingThere | ObstacleKind::Unresolved,
+                    ..
+                }) = error
+                {
                     ignored_proxy().into_iter().for_each(say);
                 }
                 if let Some(container) = &container {
