@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use animal_store_conform::formats::json;
-use animal_store_conform::proxy::{Outcome, Proxy, Settings};
+use animal_store_conform::proxy::{Outcome, Proxy, ProxyEvent, Settings};
 use animal_store_conformance::http::Clock as JudgeClock;
 use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_conformance::report::Report;
@@ -35,18 +35,20 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) async fn start(to: &str, change: impl FnOnce(&mut Settings)) -> Running {
         let lines = Arc::new(Mutex::new(Vec::new()));
-        let (seen, noticed) = (Arc::clone(&lines), Arc::clone(&lines));
+        let seen = Arc::clone(&lines);
         let mut settings = Settings {
             to: to.to_owned(),
             ca_certificates: Vec::new(),
             timeout: Duration::from_secs(30),
             max_requests: None,
             terms: Terms { side: Some(Side::Both), program: "conform".to_owned(), ..Terms::default() },
-            on_unwritten: Box::new(|_| {}),
             rerun_command: "conform proxy".to_owned(),
             record: None,
-            on_finding: Box::new(move |line| seen.lock().expect("no panic").push(line.to_owned())),
-            on_notice: Box::new(move |line| noticed.lock().expect("no panic").push(line.to_owned())),
+            on_event: Arc::new(move |event| {
+                if let ProxyEvent::Finding(line) | ProxyEvent::Notice(line) = event {
+                    seen.lock().expect("no panic").push(line.to_owned());
+                }
+            }),
             clock: JudgeClock::system(),
         };
         change(&mut settings);
@@ -304,7 +306,11 @@ async fn a_trace_has_each_exchange_as_soon_as_it_ends_and_a_full_disk_is_told_at
     let (told, mut errors) = tokio::sync::mpsc::unbounded_channel();
     let running = Running::start(&empty_store().await, |settings| {
         settings.record = Some(Box::new(Tape { to, room: 4_000 }));
-        settings.on_unwritten = Box::new(move |error| told.send(error.kind()).expect("a reader"));
+        settings.on_event = Arc::new(move |event| {
+            if let ProxyEvent::Unwritten(error) = event {
+                told.send(error.kind()).expect("a reader");
+            }
+        });
     })
     .await;
     assert!(written.recv().await.is_some_and(|line| line.starts_with(r#"{"format":"#)), "the head comes first");

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::OptionFuture;
@@ -17,7 +18,7 @@ use super::traffic::TrafficArguments;
 use super::usage_error::UsageError;
 use super::values::{self, Printed};
 use crate::exit_code::ExitCode;
-use crate::proxy::{Outcome, Proxy, Settings};
+use crate::proxy::{Outcome, Proxy, ProxyEvent, Settings};
 use animal_store_conformance::Interrupt;
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::recorded::Terms;
@@ -121,20 +122,13 @@ impl Arguments {
             rerun_command: self.rerun_command(&terms),
             terms,
             record,
-            on_finding: Box::new(move |line| {
-                if !quiet {
-                    say(format!("finding: {line}"));
-                }
-            }),
-            on_notice: Box::new(move |line| {
-                if !quiet {
-                    say(line);
-                }
-            }),
-            on_unwritten: Box::new(|error| {
-                say(format!(
+            on_event: Arc::new(move |event| match event {
+                ProxyEvent::Finding(_) | ProxyEvent::Notice(_) if quiet => {}
+                ProxyEvent::Finding(line) => say(format!("finding: {line}")),
+                ProxyEvent::Notice(line) => say(line),
+                ProxyEvent::Unwritten(error) => say(format!(
                     "error: cannot write the trace: {error}\n  What was written can be judged; what follows is not recorded."
-                ));
+                )),
             }),
             clock: Clock::system(),
         };

@@ -1,11 +1,10 @@
 //! Turns the messages that pass through the proxy into exchanges that rules judge.
 
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
 use hyper::http::{request, response};
 
 use super::budget::Reserved;
-use super::fields::Fields;
 use super::hop;
 use super::target;
 use super::tee::Copied;
@@ -22,7 +21,7 @@ pub(super) struct Asked {
     method: Method,
     path: String,
     query: Option<String>,
-    fields: Fields,
+    headers: Vec<(String, String)>,
     carrier: Carrier,
     /// Whether the request was sent to a path outside the service: only the places of its keys are judged.
     pub(super) is_outside: bool,
@@ -34,7 +33,7 @@ pub(super) struct Asked {
 /// The kept parts of a response, without its body.
 pub(super) struct Head {
     status: u16,
-    fields: Fields,
+    headers: Vec<(String, String)>,
     is_coded: bool,
 }
 
@@ -63,6 +62,17 @@ fn below<'p>(path: &'p str, base_path: &str) -> Option<&'p str> {
     }
 }
 
+/// The names and values of header fields; characters that are not UTF-8 are replaced.
+fn fields(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
+}
+
+/// The memory that the fields take, in bytes.
+fn size(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + size_of::<(String, String)>()).sum()
+}
+
 impl Asked {
     /// The kept parts of a request, or `None` if there is no memory for them.
     pub(super) fn new(
@@ -73,7 +83,7 @@ impl Asked {
         begin: impl FnOnce() -> Ticket,
     ) -> Option<Asked> {
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-        if !reserved.grow(target.len() + Fields::size(&parts.headers)) {
+        if !reserved.grow(target.len() + size(&parts.headers)) {
             return None;
         }
         let restored = target::without_stand_ins(target.as_bytes());
@@ -88,7 +98,7 @@ impl Asked {
             method: parts.method.clone(),
             path,
             query: query.map(str::to_owned),
-            fields: Fields::of(&parts.headers),
+            headers: fields(&parts.headers),
             carrier,
             is_outside,
             is_coded: hop::is_coded(&parts.headers),
@@ -99,7 +109,7 @@ impl Asked {
 
     /// Reserves memory for the head of the response, and returns true if it was available.
     pub(super) fn grow(&mut self, parts: &response::Parts) -> bool {
-        self.reserved.grow(Fields::size(&parts.headers))
+        self.reserved.grow(size(&parts.headers))
     }
 
     /// Notes the number of other connections that are open at the end of the exchange. It no longer contains a connection that was about
@@ -112,7 +122,7 @@ impl Asked {
 impl Head {
     pub(super) fn new(parts: &response::Parts) -> Head {
         let is_coded = hop::is_coded(&parts.headers);
-        Head { status: parts.status.as_u16(), fields: Fields::of(&parts.headers), is_coded }
+        Head { status: parts.status.as_u16(), headers: fields(&parts.headers), is_coded }
     }
 }
 
@@ -141,7 +151,7 @@ impl Asked {
         let mut request = Request::new(self.method.as_str(), self.path);
         request.query = self.query;
         let (mut credentials, mut content_types) = (Vec::new(), Vec::new());
-        for (name, value) in self.fields.texts() {
+        for (name, value) in self.headers {
             if name == AUTHORIZATION.as_str() {
                 credentials.push(value);
             } else if name == CONTENT_TYPE.as_str() {
@@ -175,11 +185,10 @@ impl Asked {
 
 impl Head {
     fn response(self, body: Option<Vec<u8>>, known: &mut Knowledge) -> Response {
-        let mut headers: Vec<(String, String)> = self.fields.texts().collect();
-        for (_, value) in headers.iter_mut().filter(|(name, _)| name == "set-cookie") {
+        let mut response = Response { status: self.status, headers: self.headers, body: Vec::new(), cut: false };
+        for (_, value) in response.headers.iter_mut().filter(|(name, _)| name == "set-cookie") {
             *value = animal_store_conformance::redaction::without_its_value(value);
         }
-        let mut response = Response { status: self.status, headers, body: Vec::new(), cut: false };
         match body {
             // A body in a content coding, or in a transfer coding other than chunks, is not decoded here.
             Some(body) if response.content_coding().is_none() && !self.is_coded => response.body = body,

@@ -23,6 +23,7 @@ use super::interim::Interim;
 use super::session::Log;
 use super::tee::{Copied, End, Finish, Tee, Upload, failure};
 use super::upstream::Upstream;
+use super::{OnEvent, ProxyEvent};
 use animal_store_conformance::Interrupt;
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 
@@ -48,8 +49,7 @@ pub(super) struct Forwarder {
     address: SocketAddr,
     /// The failure of the first request that got no response from the server.
     failure: OnceLock<Failure>,
-    /// Reports a sentence at once, beside the report.
-    pub(super) on_notice: Box<dyn Fn(&str) + Send + Sync>,
+    on_event: OnEvent,
 }
 
 /// The numbers of requests and responses.
@@ -71,7 +71,7 @@ impl Forwarder {
         log: Log,
         address: SocketAddr,
         max_requests: Option<usize>,
-        on_notice: Box<dyn Fn(&str) + Send + Sync>,
+        on_event: OnEvent,
     ) -> Forwarder {
         Forwarder {
             upstream,
@@ -82,7 +82,7 @@ impl Forwarder {
             connections: Arc::default(),
             address,
             failure: OnceLock::new(),
-            on_notice,
+            on_event,
         }
     }
 
@@ -95,8 +95,13 @@ impl Forwarder {
     /// Notes a request without a response of the server, and warns the first time.
     fn fail(&self, failure: &Failure) {
         if self.failure.set(failure.clone()).is_ok() {
-            (self.on_notice)(&format!("warning: a request to the server got no response: {}", failure.detail));
+            self.notice(&format!("warning: a request to the server got no response: {}", failure.detail));
         }
+    }
+
+    /// Reports a sentence at once, beside the report.
+    pub(super) fn notice(&self, sentence: &str) {
+        (self.on_event)(ProxyEvent::Notice(sentence));
     }
 
     /// Notes a response.

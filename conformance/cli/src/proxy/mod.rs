@@ -12,7 +12,6 @@
 mod arrival;
 mod budget;
 mod capture;
-mod fields;
 mod forward;
 mod hop;
 mod interim;
@@ -70,15 +69,25 @@ pub struct Settings {
     pub rerun_command: String,
     /// The writer of the trace.
     pub record: Option<Box<dyn Write + Send>>,
-    /// Receives the line for each new finding.
-    pub on_finding: Box<dyn Fn(&str) + Send>,
-    /// Receives each line on behaviour of clients or the server that cannot be judged.
-    pub on_notice: Box<dyn Fn(&str) + Send + Sync>,
-    /// Receives the error, at once, if the trace cannot be written any more.
-    pub on_unwritten: Box<dyn Fn(&std::io::Error) + Send>,
+    /// Receives each event at once.
+    pub on_event: OnEvent,
     /// The clock.
     pub clock: Clock,
 }
+
+/// An event while a proxy runs.
+#[derive(Clone, Copy, Debug)]
+pub enum ProxyEvent<'e> {
+    /// The line for a new finding.
+    Finding(&'e str),
+    /// A line on behaviour of clients or the server that cannot be judged.
+    Notice(&'e str),
+    /// The trace cannot be written any more.
+    Unwritten(&'e std::io::Error),
+}
+
+/// Receives events, on several threads.
+pub type OnEvent = Arc<dyn Fn(ProxyEvent<'_>) + Send + Sync>;
 
 /// The reason why no proxy can be started.
 #[derive(Debug, thiserror::Error)]
@@ -118,15 +127,15 @@ impl Proxy {
     /// # Errors
     ///
     /// [`Unstartable`], if the proxy cannot be started.
-    pub async fn listen(address: SocketAddr, mut settings: Settings) -> Result<Proxy, Unstartable> {
+    pub async fn listen(address: SocketAddr, settings: Settings) -> Result<Proxy, Unstartable> {
         let unusable = |error| Unstartable::Listen(address, error);
         let listener = TcpListener::bind(address).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let upstream = Upstream::new(&settings.to, &settings.ca_certificates, settings.timeout)?;
         let max_requests = settings.max_requests;
-        let on_notice = std::mem::replace(&mut settings.on_notice, Box::new(|_| {}));
+        let on_event = Arc::clone(&settings.on_event);
         let (session, log) = Session::start(settings).map_err(Unstartable::Thread)?;
-        let forwarder = Arc::new(Forwarder::new(upstream, log, address, max_requests, on_notice));
+        let forwarder = Arc::new(Forwarder::new(upstream, log, address, max_requests, on_event));
         Ok(Proxy { listener, address, forwarder, session })
     }
 
@@ -196,7 +205,7 @@ async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt
         // A client that goes away is no error of the proxy.
         ended = serving.as_mut() => {
             if ended.is_err_and(|error| error.is_parse() && error.to_string().contains("HTTP2")) {
-                (forwarder.on_notice)("warning: a client sent HTTP/2 without negotiation; the proxy supports HTTP/1.1 only");
+                forwarder.notice("warning: a client sent HTTP/2 without negotiation; the proxy supports HTTP/1.1 only");
             }
         }
         () = stop.raised() => {

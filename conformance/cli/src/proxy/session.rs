@@ -20,7 +20,7 @@ use super::budget::Budget;
 use super::capture::Captured;
 use super::part::divided;
 use super::traffic::Traffic;
-use super::{Outcome, Settings};
+use super::{OnEvent, Outcome, ProxyEvent, Settings};
 use animal_store_conformance::layout::at_most;
 use animal_store_conformance::recorded::{LONGEST_PART, PART_EXCHANGES, PendingPart, RecordedJudge, writer};
 use animal_store_conformance::redaction::{Printable, printable};
@@ -87,7 +87,7 @@ pub(super) struct Session {
 impl Session {
     /// Starts to judge the exchanges that are handed to the log.
     pub(super) fn start(settings: Settings) -> std::io::Result<(Session, Log)> {
-        let Settings { to: base_url, terms, rerun_command, record, on_finding, on_unwritten, clock, .. } = settings;
+        let Settings { to: base_url, terms, rerun_command, record, on_event, clock, .. } = settings;
         let traffic = Arc::new(Traffic::new(clock));
         let (queue, received) = channel();
         let lost = Arc::new(AtomicUsize::new(0));
@@ -107,9 +107,9 @@ impl Session {
             parts: 0,
             samples: 0,
             total_lost: 0,
-            record: Recorder::new(record, on_unwritten),
+            record: Recorder::new(record, Arc::clone(&on_event)),
             shown: Vec::new(),
-            on_finding,
+            on_event,
         };
         let thread = std::thread::Builder::new().name("judge".to_owned()).spawn(move || {
             // On other systems, not every program may set the priority of a single thread.
@@ -153,7 +153,7 @@ fn go_last() {
 struct Recorder {
     to: Option<Box<dyn Write + Send>>,
     error: Option<std::io::Error>,
-    on_error: Box<dyn Fn(&std::io::Error) + Send>,
+    on_event: OnEvent,
     /// The time at which the last written response had arrived.
     received: Timestamp,
     /// The number of exchanges since the last place at which the trace can be divided.
@@ -163,9 +163,9 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(to: Option<Box<dyn Write + Send>>, on_error: Box<dyn Fn(&std::io::Error) + Send>) -> Recorder {
+    fn new(to: Option<Box<dyn Write + Send>>, on_event: OnEvent) -> Recorder {
         let received = Timestamp::MIN;
-        Recorder { to, error: None, on_error, received, undivided: DIVISIBLE, lacks_some: false }
+        Recorder { to, error: None, on_event, received, undivided: DIVISIBLE, lacks_some: false }
     }
 
     /// Writes exchanges that have ended. Every request that was sent before the horizon has ended.
@@ -195,7 +195,7 @@ impl Recorder {
         if let Some(to) = &mut self.to
             && let Err(error) = to.write_all(Printable::json(&text()).as_str().as_bytes()).and_then(|()| to.flush())
         {
-            (self.on_error)(&error);
+            (self.on_event)(ProxyEvent::Unwritten(&error));
             (self.to, self.error) = (None, Some(error));
         }
     }
@@ -221,7 +221,7 @@ struct Judge {
     record: Recorder,
     /// The findings that got a line.
     shown: Vec<(&'static str, Sentence)>,
-    on_finding: Box<dyn Fn(&str) + Send>,
+    on_event: OnEvent,
 }
 
 impl Judge {
@@ -340,7 +340,8 @@ impl Judge {
                     self.shown.push((id, found.clone()));
                     let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
                     let sentence = format!("{id}{level}: expected {expected}; found {found}");
-                    (self.on_finding)(&at_most(&printable(&sentence).replace('\n', " "), MAX_LINE));
+                    let line = at_most(&printable(&sentence).replace('\n', " "), MAX_LINE);
+                    (self.on_event)(ProxyEvent::Finding(&line));
                 }
             }
         }
