@@ -95,7 +95,7 @@ pub use events::{Answer, Event, Listener};
 pub use interrupt::Interrupt;
 pub use options::{Earlier, Invoked, Options, Rate, Resolved, Transport, UnusableOptions, normal_base_url};
 pub use probes::session::Stop;
-pub use probes::target::{KeyHint, ObstacleKind, Unusable};
+pub use probes::target::{KeyHint, ObstacleKind, UnusableTarget};
 pub use report::{Implementation, Report};
 pub use run::forecast::Forecast;
 pub use run::judge::{Judge, RunError, conclude, context};

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::session::{Session, Stop, bearing};
 use super::steps::{list, listed};
-use super::target::{Target, Unusable, is_unreachable};
+use super::target::{Target, UnusableTarget, is_unreachable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
 use animal_store_rules::trace::answerer;
@@ -21,7 +21,7 @@ use animal_store_rules::trace::keys::ApiKey;
 pub enum Abort {
     /// The target cannot be judged.
     #[error(transparent)]
-    Unusable(#[from] Unusable),
+    Unusable(#[from] UnusableTarget),
     /// The budget is too small.
     #[error(transparent)]
     Stop(#[from] Stop),
@@ -40,13 +40,13 @@ pub async fn await_server(client: &Client, keys: &[ApiKey], timeout: Duration, l
             let (mut answered, mut pause) = (0, POLL_INTERVAL);
             while answered < wanted {
                 let Ok(outcome) = timeout_at(deadline, client.send(&request)).await else { return };
-                let detail = match obstacle(&request, outcome) {
-                    Obstacle::None => {
+                let detail = match readiness(&request, outcome) {
+                    Readiness::Ready => {
                         answered += 1;
                         continue;
                     }
-                    Obstacle::Permanent => return,
-                    Obstacle::Temporary(detail) => detail,
+                    Readiness::Never => return,
+                    Readiness::NotYet(detail) => detail,
                 };
                 answered = 0;
                 if !reported {
@@ -64,31 +64,31 @@ pub async fn await_server(client: &Client, keys: &[ApiKey], timeout: Duration, l
     }
 }
 
-/// The obstacle between the judge and the service, by the outcome of a request before the run.
-enum Obstacle {
-    None,
-    /// An obstacle that may go away, in words.
-    Temporary(String),
-    /// An obstacle that time does not mend.
-    Permanent,
+/// The readiness of the service, by the outcome of a request before the run.
+enum Readiness {
+    Ready,
+    /// The service may become ready. The obstacle is named in words.
+    NotYet(String),
+    /// Time does not mend the obstacle.
+    Never,
 }
 
-/// The obstacle that an outcome shows. A server that is starting may reset connections (as a container's port does), accept them without a
+/// The readiness that an outcome shows. A server that is starting may reset connections (as a container's port does), accept them without a
 /// response, or have no certificate yet. A balancer answers while its backend is starting, or has no route to it yet. A new key may not be
 /// known everywhere.
-fn obstacle(request: &Request, outcome: Outcome) -> Obstacle {
+fn readiness(request: &Request, outcome: Outcome) -> Readiness {
     match outcome {
         Outcome::Failed(Failure { kind: FailureKind::Untrusted | FailureKind::Tls, detail }) => {
-            Obstacle::Temporary(detail)
+            Readiness::NotYet(detail)
         }
-        Outcome::Failed(failure) if failure.kind.is_of_tls() => Obstacle::Permanent,
-        Outcome::Failed(failure) => Obstacle::Temporary(failure.detail),
+        Outcome::Failed(failure) if failure.kind.is_of_tls() => Readiness::Never,
+        Outcome::Failed(failure) => Readiness::NotYet(failure.detail),
         Outcome::Response(response) => match response.status {
             404 | 502..=504 if !answerer::shows_limits(&response) => {
-                Obstacle::Temporary(format!("{} answers {}", answerer::name_of(&response), response.status))
+                Readiness::NotYet(format!("{} answers {}", answerer::name_of(&response), response.status))
             }
-            401 if request.authorization.is_some() => Obstacle::Temporary("the key is refused with 401".to_owned()),
-            _ => Obstacle::None,
+            401 if request.authorization.is_some() => Readiness::NotYet("the key is refused with 401".to_owned()),
+            _ => Readiness::Ready,
         },
     }
 }
@@ -140,24 +140,24 @@ mod tests {
         let failed = |kind| Outcome::Failed(Failure { kind, detail: String::new() });
         let limits = [("x-ratelimit-limit", "60")];
         for (what, with_key, outcome, expected) in [
-            ("an ingress without a route", false, response(404, &[]), "temporary"),
-            ("a backend that starts", false, response(503, &[]), "temporary"),
-            ("the 404 of the service", false, response(404, &limits), "none"),
-            ("the service", false, response(401, &limits), "none"),
-            ("a key that is new", true, response(401, &limits), "temporary"),
-            ("a key that is known", true, response(200, &limits), "none"),
-            ("a key that is limited", true, response(429, &limits), "none"),
-            ("a certificate of the ingress", false, failed(FailureKind::Untrusted), "temporary"),
-            ("a certificate for another name", false, failed(FailureKind::Tls), "temporary"),
-            ("nobody listens", false, failed(FailureKind::Connect), "temporary"),
-            ("plain HTTP", false, failed(FailureKind::NotTls), "permanent"),
+            ("an ingress without a route", false, response(404, &[]), "not yet"),
+            ("a backend that starts", false, response(503, &[]), "not yet"),
+            ("the 404 of the service", false, response(404, &limits), "ready"),
+            ("the service", false, response(401, &limits), "ready"),
+            ("a key that is new", true, response(401, &limits), "not yet"),
+            ("a key that is known", true, response(200, &limits), "ready"),
+            ("a key that is limited", true, response(429, &limits), "ready"),
+            ("a certificate of the ingress", false, failed(FailureKind::Untrusted), "not yet"),
+            ("a certificate for another name", false, failed(FailureKind::Tls), "not yet"),
+            ("nobody listens", false, failed(FailureKind::Connect), "not yet"),
+            ("plain HTTP", false, failed(FailureKind::NotTls), "never"),
         ] {
             let request = Request::new("GET", "/pets");
             let request = if with_key { request.authorization("Bearer sk-1") } else { request };
-            let found = match obstacle(&request, outcome) {
-                Obstacle::None => "none",
-                Obstacle::Temporary(_) => "temporary",
-                Obstacle::Permanent => "permanent",
+            let found = match readiness(&request, outcome) {
+                Readiness::Ready => "ready",
+                Readiness::NotYet(_) => "not yet",
+                Readiness::Never => "never",
             };
             assert_eq!(found, expected, "{what}");
         }

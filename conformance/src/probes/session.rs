@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::target::{self, Unusable};
+use super::target::{self, UnusableTarget};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
 use crate::http::clock::Clock;
@@ -74,7 +74,7 @@ pub enum Stop {
     FailFast(&'static str),
     /// Another address of the service, or the second key, cannot be used.
     #[error(transparent)]
-    Unusable(Box<Unusable>),
+    Unusable(Box<UnusableTarget>),
     /// An intermediary answers in the place of the service.
     #[error("{0} answered {1} in the place of the service, which could no longer be reached")]
     Intermediary(String, u16),

@@ -17,7 +17,7 @@ use animal_store_rules::trace::{Context, Trace};
 /// The reason why the target cannot be judged.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unusable {
+pub enum UnusableTarget {
     /// The API was not reached.
     #[error("{problem}: {detail}\n  {remedy}")]
     NotReached {
@@ -43,7 +43,7 @@ pub enum Unusable {
     Limited(String),
     /// Another address of the service (`--replica`) cannot be judged.
     #[error("{}", .0.to_string().replace("--base-url", "--replica"))]
-    Replica(Box<Unusable>),
+    Replica(Box<UnusableTarget>),
 }
 
 /// The remedy for a rejected key.
@@ -84,26 +84,26 @@ pub enum ObstacleKind {
     AnotherPlace,
 }
 
-impl Unusable {
+impl UnusableTarget {
     /// The error with secrets replaced in texts from a server or from the system.
     #[must_use]
-    pub(crate) fn redacted(mut self, redactor: &Redactor) -> Unusable {
+    pub(crate) fn redacted(mut self, redactor: &Redactor) -> UnusableTarget {
         match &mut self {
-            Unusable::NotReached { detail, .. } | Unusable::Limited(detail) => {
+            UnusableTarget::NotReached { detail, .. } | UnusableTarget::Limited(detail) => {
                 *detail = printable(&redactor.redact(detail));
             }
-            Unusable::Replica(unusable) => **unusable = unusable.clone().redacted(redactor),
-            Unusable::KeyRefused(_) | Unusable::QuotaKeyRefused(_) => {}
+            UnusableTarget::Replica(unusable) => **unusable = unusable.clone().redacted(redactor),
+            UnusableTarget::KeyRefused(_) | UnusableTarget::QuotaKeyRefused(_) => {}
         }
         self
     }
 
     /// The error with the source of a rejected key, where the invocation names another one than the option and its variable.
     #[must_use]
-    pub(crate) fn invoked(mut self, invoked: &Invoked) -> Unusable {
+    pub(crate) fn invoked(mut self, invoked: &Invoked) -> UnusableTarget {
         let (place, hint) = match &mut self {
-            Unusable::KeyRefused(hint) => (0, hint),
-            Unusable::QuotaKeyRefused(hint) => (1, hint),
+            UnusableTarget::KeyRefused(hint) => (0, hint),
+            UnusableTarget::QuotaKeyRefused(hint) => (1, hint),
             _ => return self,
         };
         let option = ["--api-key-file", "--quota-key-file"][place];
@@ -125,14 +125,19 @@ pub(super) fn is_unreachable(exchange: &Exchange) -> bool {
 /// requests of the run to an address are its preflight, so that it costs no extra requests. An address that accepts no key may
 /// still be judged, because others accept it.
 #[must_use]
-pub(super) fn unusable_replica(trace: &Trace, transport: &Transport, key: &ApiKey, from: usize) -> Option<Unusable> {
+pub(super) fn unusable_replica(
+    trace: &Trace,
+    transport: &Transport,
+    key: &ApiKey,
+    from: usize,
+) -> Option<UnusableTarget> {
     let doubt = trace.exchanges[from..].iter().find_map(|exchange| replica_doubt(trace, transport, key, exchange))?;
-    Some(Unusable::Replica(Box::new(doubt)))
+    Some(UnusableTarget::Replica(Box::new(doubt)))
 }
 
 /// The reason why the replica that got this request cannot be judged: its first request found no connection, or this is the second one
 /// that is significant, and both responses are inconclusive.
-fn replica_doubt(trace: &Trace, transport: &Transport, key: &ApiKey, exchange: &Exchange) -> Option<Unusable> {
+fn replica_doubt(trace: &Trace, transport: &Transport, key: &ApiKey, exchange: &Exchange) -> Option<UnusableTarget> {
     let replica = exchange.request.replica.filter(|replica| *replica > 0)?;
     let mut of_replica = trace.exchanges.iter().filter(|other| other.request.replica == Some(replica)).peekable();
     let target = Target::of(&trace.context, &exchange.request, transport, key.clone(), Duration::ZERO);
@@ -156,11 +161,11 @@ fn is_significant(exchange: &Exchange, context: &Context) -> bool {
 
 /// The reason why the second key cannot be used, if these answers to it show it.
 #[must_use]
-pub(super) fn unusable_quota_key(answers: &[Exchange], key: &ApiKey) -> Option<Unusable> {
+pub(super) fn unusable_quota_key(answers: &[Exchange], key: &ApiKey) -> Option<UnusableTarget> {
     let is_refused = !answers.is_empty() && answers.iter().all(|answer| answer.status() == Some(401));
     is_refused.then(|| {
         let source = "--quota-key (or CONFORM_QUOTA_KEY)".to_owned();
-        Unusable::QuotaKeyRefused(KeyHint { source, oddity: oddity(key.reveal()) })
+        UnusableTarget::QuotaKeyRefused(KeyHint { source, oddity: oddity(key.reveal()) })
     })
 }
 
@@ -192,7 +197,7 @@ impl Target {
     }
 
     /// The reason why a response is inconclusive, if it is.
-    pub(super) fn doubt(&self, exchange: &Exchange) -> Option<Unusable> {
+    pub(super) fn doubt(&self, exchange: &Exchange) -> Option<UnusableTarget> {
         let response = match &exchange.outcome {
             Outcome::Response(response) => response,
             Outcome::Failed(failure) => return Some(self.unreachable(failure)),
@@ -207,7 +212,7 @@ impl Target {
         match response.status {
             401 => {
                 let source = "--api-key (or CONFORM_API_KEY)".to_owned();
-                Some(Unusable::KeyRefused(KeyHint { source, oddity: oddity(self.key.reveal()) }))
+                Some(UnusableTarget::KeyRefused(KeyHint { source, oddity: oddity(self.key.reveal()) }))
             }
             300..=399 => {
                 let place = response.header("location").unwrap_or("no location");
@@ -230,16 +235,16 @@ impl Target {
     }
 
     /// The reason of [`Target::doubt`], unless it is only that the key was rejected.
-    fn doubt_despite_key(&self, exchange: &Exchange) -> Option<Unusable> {
-        self.doubt(exchange).filter(|doubt| !matches!(doubt, Unusable::KeyRefused(_)))
+    fn doubt_despite_key(&self, exchange: &Exchange) -> Option<UnusableTarget> {
+        self.doubt(exchange).filter(|doubt| !matches!(doubt, UnusableTarget::KeyRefused(_)))
     }
 
-    fn unreachable(&self, failure: &Failure) -> Unusable {
+    fn unreachable(&self, failure: &Failure) -> UnusableTarget {
         let base_url = &self.base_url;
         let advice = if self.waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" };
         let obstacle = |kind: ObstacleKind, problem: String, remedy: &str| {
             let (detail, remedy) = (failure.detail.clone(), remedy.to_owned());
-            Unusable::NotReached { kind, problem, detail, remedy }
+            UnusableTarget::NotReached { kind, problem, detail, remedy }
         };
         let unconnected =
             |kind: ObstacleKind, to: String, remedy: &str| obstacle(kind, format!("cannot connect to {to}"), remedy);
@@ -299,18 +304,18 @@ impl Target {
     }
 
     /// The error for a response of something in front of the service.
-    fn behind(&self, response: &Response, remedy: &str) -> Unusable {
+    fn behind(&self, response: &Response, remedy: &str) -> UnusableTarget {
         let detail = format!(
             "{} answers {} in the place of the service, without rate-limit headers",
             answerer::name_of(response),
             response.status
         );
         let problem = format!("{} cannot be judged{}", self.base_url, self.after());
-        Unusable::NotReached { kind: ObstacleKind::Intermediary, problem, detail, remedy: remedy.to_owned() }
+        UnusableTarget::NotReached { kind: ObstacleKind::Intermediary, problem, detail, remedy: remedy.to_owned() }
     }
 
     /// The error for a base URL that is not that of the API, with a suggestion.
-    fn another(&self, detail: String) -> Unusable {
+    fn another(&self, detail: String) -> UnusableTarget {
         let base_url = &self.base_url;
         let remedy = match base_url.find("/v1") {
             Some(at) if base_url.len() == at + 3 => "Check the host, port and path of --base-url.".to_owned(),
@@ -320,7 +325,7 @@ impl Target {
             _ => format!("The base URL of the API ends in /v1: did you mean {}/v1?", without_version(base_url)),
         };
         let problem = format!("{base_url} is not the base URL of the API");
-        Unusable::NotReached { kind: ObstacleKind::AnotherPlace, problem, detail, remedy }
+        UnusableTarget::NotReached { kind: ObstacleKind::AnotherPlace, problem, detail, remedy }
     }
 }
 

@@ -11,15 +11,15 @@ use super::parts::{Parts, Run};
 use super::recorded_judge::RecordedJudge;
 use super::source;
 use super::terms::Terms;
-use super::unusable::Unusable;
+use super::unusable::UnusableRecording;
 use crate::report::Report;
 
 /// Judges recorded traffic: traces that `--record` wrote, and HTTP Archives. `-` is standard input.
 ///
 /// # Errors
 ///
-/// [`Unusable`], when a file cannot be read to its end: then nothing is judged.
-pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, Unusable> {
+/// [`UnusableRecording`], when a file cannot be read to its end: then nothing is judged.
+pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, UnusableRecording> {
     let mut recorded = RecordedJudge::new(terms.clone());
     let mut report = None;
     for file in files {
@@ -34,7 +34,7 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, Unusable> {
     if report.requirements.iter().any(|requirement| requirement.selected) {
         Ok(report)
     } else {
-        Err(Unusable::NothingSelected(report.side.as_str()))
+        Err(UnusableRecording::NothingSelected(report.side.as_str()))
     }
 }
 
@@ -44,10 +44,10 @@ fn name_of(path: &Path) -> String {
 }
 
 /// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
-fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, Unusable> {
+fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, UnusableRecording> {
     let name = name_of(path);
-    let named = |error: Unusable| match error {
-        Unusable::Unreadable(_, error) => Unusable::Unreadable(name.clone(), error),
+    let named = |error: UnusableRecording| match error {
+        UnusableRecording::Unreadable(_, error) => UnusableRecording::Unreadable(name.clone(), error),
         other => other,
     };
     let before = recorded.exchanges();
@@ -55,7 +55,7 @@ fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, Unusab
     let is_empty = run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty());
     if is_empty && recorded.exchanges() == before {
         let hint = recorded.notes.last().map(|note| format!("\n  {note}")).unwrap_or_default();
-        return Err(Unusable::Nothing(name, hint));
+        return Err(UnusableRecording::Nothing(name, hint));
     }
     Ok(run)
 }
@@ -65,7 +65,7 @@ fn read_text(
     mut text: Box<dyn BufRead + '_>,
     attached: &mut har::Attached<'_>,
     name: &str,
-) -> Result<Option<Run>, Unusable> {
+) -> Result<Option<Run>, UnusableRecording> {
     let format = recording::format(&mut text)?;
     let mut parts = Parts::new(recorded);
     let (head, context) = match format {

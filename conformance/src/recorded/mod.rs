@@ -18,4 +18,4 @@ pub use parts::{LONGEST_PART, PART_EXCHANGES, PendingPart};
 pub use record::{record, writer};
 pub use recorded_judge::RecordedJudge;
 pub use terms::Terms;
-pub use unusable::Unusable;
+pub use unusable::UnusableRecording;

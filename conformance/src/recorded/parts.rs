@@ -13,7 +13,7 @@ use super::options::{RunOptions, side_of};
 use super::recorded_judge::RecordedJudge;
 use super::terms::Terms;
 use super::totals::size;
-use super::unusable::Unusable;
+use super::unusable::UnusableRecording;
 use crate::options::Options;
 use crate::report::Report;
 use crate::run::judge::conclude_run;
@@ -99,7 +99,12 @@ impl<'c> Parts<'c> {
     }
 
     /// Takes an exchange, and judges the pending exchanges once they fill a part.
-    pub(super) fn take(&mut self, head: Option<&Head>, base_url: &str, exchange: Exchange) -> Result<(), Unusable> {
+    pub(super) fn take(
+        &mut self,
+        head: Option<&Head>,
+        base_url: &str,
+        exchange: Exchange,
+    ) -> Result<(), UnusableRecording> {
         let context = |parts: &Parts<'_>| match head {
             Some(head) => head.context(),
             None => Ok(parts.recorded.context(base_url, Extent::Sample)),
@@ -159,8 +164,8 @@ impl<'c> Parts<'c> {
     }
 
     /// The pending exchanges as a whole run, with the options from the head of its recording.
-    pub(super) fn run(self, head: &Head, context: Context, name: &str) -> Result<Run, Unusable> {
-        let wrong = |problem: String| Unusable::Options(name.to_owned(), problem);
+    pub(super) fn run(self, head: &Head, context: Context, name: &str) -> Result<Run, UnusableRecording> {
+        let wrong = |problem: String| UnusableRecording::Options(name.to_owned(), problem);
         let options: RunOptions =
             serde_json::from_value(head.options.clone()).map_err(|error| wrong(error.to_string()))?;
         let (ended_early, took) = (options.ended_early.clone(), options.took);

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 
 use super::terms::Terms;
 use super::totals::Totals;
-use super::unusable::Unusable;
+use super::unusable::UnusableRecording;
 use crate::options::Options;
 use crate::redaction::Redactor;
 use crate::report::{self, Recording, Remarks, Report};
@@ -77,10 +77,11 @@ impl RecordedJudge {
     ///
     /// # Errors
     ///
-    /// [`Unusable::Services`], if an earlier recording has another base URL: the responses of one service say nothing about another one.
-    pub fn recorded_at(&mut self, base_url: &str) -> Result<(), Unusable> {
+    /// [`UnusableRecording::Services`], if an earlier recording has another base URL: the responses of one service say nothing about
+    /// another one.
+    pub fn recorded_at(&mut self, base_url: &str) -> Result<(), UnusableRecording> {
         match &self.base_url {
-            Some(other) if other != base_url => Err(Unusable::Services(other.clone(), base_url.to_owned())),
+            Some(other) if other != base_url => Err(UnusableRecording::Services(other.clone(), base_url.to_owned())),
             _ => {
                 self.base_url = Some(base_url.to_owned());
                 Ok(())

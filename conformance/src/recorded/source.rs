@@ -11,7 +11,7 @@ use animal_store_rules::trace::recording::{MAX_LINE, Unreadable};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder};
 
-use super::unusable::Unusable;
+use super::unusable::UnusableRecording;
 
 /// The first bytes of a gzip member, with the only method of compression that there is.
 const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
@@ -27,21 +27,21 @@ const BEGINNING: u64 = 512;
 pub(super) fn open<T>(
     path: &Path,
     name: &str,
-    read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, Unusable>,
-) -> Result<T, Unusable> {
+    read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, UnusableRecording>,
+) -> Result<T, UnusableRecording> {
     if path == Path::new("-") {
         let input = beginning(io::stdin().lock())?;
         if input.is_zip {
             let problem = "a ZIP archive cannot be read from standard input".to_owned();
-            return Err(Unusable::Zip(name.to_owned(), problem));
+            return Err(UnusableRecording::Zip(name.to_owned(), problem));
         }
         return read(input.text()?, &mut |_| None);
     }
-    let file = || File::open(path).map_err(|error| Unusable::File(name.to_owned(), error));
+    let file = || File::open(path).map_err(|error| UnusableRecording::File(name.to_owned(), error));
     let input = beginning(file()?)?;
     if input.is_zip {
         return Zip::open(file()?)
-            .map_err(|error| Unusable::Zip(name.to_owned(), format!("the ZIP archive is damaged: {error}")))?
+            .map_err(|error| UnusableRecording::Zip(name.to_owned(), format!("the ZIP archive is damaged: {error}")))?
             .read(name, read);
     }
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -158,9 +158,9 @@ impl Zip {
     fn read<T>(
         &self,
         name: &str,
-        read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, Unusable>,
-    ) -> Result<T, Unusable> {
-        let wrong = |problem: String| Unusable::Zip(name.to_owned(), problem);
+        read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, UnusableRecording>,
+    ) -> Result<T, UnusableRecording> {
+        let wrong = |problem: String| UnusableRecording::Zip(name.to_owned(), problem);
         let mut archives: Vec<&String> = self.members.keys().filter(|name| is_http_archive(name)).collect();
         archives.sort();
         let har = match archives[..] {

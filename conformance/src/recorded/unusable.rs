@@ -6,7 +6,7 @@ use animal_store_rules::trace::recording::Unreadable;
 /// The reason why recorded traffic cannot be judged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unusable {
+pub enum UnusableRecording {
     /// A file cannot be opened.
     #[error("{0}: {problem}\n  Name a file that exists and can be read, or `-` for standard input.", problem = of_file(.1))]
     File(String, std::io::Error),
@@ -30,9 +30,9 @@ pub enum Unusable {
     Nothing(String, String),
 }
 
-impl From<Unreadable> for Unusable {
-    fn from(error: Unreadable) -> Unusable {
+impl From<Unreadable> for UnusableRecording {
+    fn from(error: Unreadable) -> UnusableRecording {
         // The name is added where it is known.
-        Unusable::Unreadable(String::new(), error)
+        UnusableRecording::Unreadable(String::new(), error)
     }
 }

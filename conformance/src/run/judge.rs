@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::probes;
 use crate::probes::preflight::{self, Abort};
 use crate::probes::session::{Session, Stop};
-use crate::probes::target::Unusable;
+use crate::probes::target::UnusableTarget;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report, Since};
@@ -75,7 +75,7 @@ pub enum RunError {
     NothingSelected,
     /// The target cannot be judged.
     #[error(transparent)]
-    Unusable(#[from] Unusable),
+    Unusable(#[from] UnusableTarget),
     /// The plan that was named is not that of the key: nothing after the first response was sent.
     #[error("{0}\n  Leave --plan out to learn the plan from the responses, or name the plan of the key.")]
     AnotherPlan(String),
@@ -143,7 +143,7 @@ impl Judge {
         let report = conclude_run(&trace, &self.options, ended_early.clone(), Some(took));
         // A 429 from the start may be due to earlier use of the key. One that breaks a rule is a violation.
         if limited && report.verdict == Verdict::Incomplete {
-            return Err(Unusable::Limited(reason).into());
+            return Err(UnusableTarget::Limited(reason).into());
         }
         Ok(Judged { trace, ended_early, took, report })
     }

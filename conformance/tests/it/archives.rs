@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use animal_store_conform::formats::har;
-use animal_store_conformance::recorded::{Terms, Unusable, judge};
+use animal_store_conformance::recorded::{Terms, UnusableRecording, judge};
 use animal_store_lab::Variation;
 use animal_store_lab::choices::{Drawn, lawful, variation};
 use animal_store_lab::faults::{Fault, faults};
@@ -149,7 +149,7 @@ impl Recorded {
                 broken(&report).into_iter().map(id).collect()
             }
             // No request of the part was sent to the service, or none of it shows anything that is judged.
-            Err(Unusable::Nothing(..) | Unusable::NothingSelected(_)) => Vec::new(),
+            Err(UnusableRecording::Nothing(..) | UnusableRecording::NothingSelected(_)) => Vec::new(),
             Err(error) => panic!("{error}"),
         }
     }

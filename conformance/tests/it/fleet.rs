@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use animal_store_conform::formats::{html, json, markdown};
-use animal_store_conformance::Unusable;
+use animal_store_conformance::UnusableTarget;
 use animal_store_conformance::recorded::{Terms, judge as judge_recorded};
 use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::report::{Evidence, Replica, Report};
@@ -302,7 +302,7 @@ async fn a_replica_that_cannot_be_reached_ends_the_run_and_is_named() {
     let mut addresses = addresses(&fleet);
     addresses.push(&silent);
     let error = fleet[0].judge(options_for(&addresses, Profile::Full)).await.expect_err("one does not listen");
-    assert!(matches!(error, RunError::Unusable(Unusable::Replica(_))), "{error}");
+    assert!(matches!(error, RunError::Unusable(UnusableTarget::Replica(_))), "{error}");
     let text = error.to_string();
     assert!(text.starts_with(&format!("cannot connect to {silent}: connection refused")), "{text}");
     assert!(text.contains("the host and port of --replica") && !text.contains("--base-url"), "{text}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use animal_store_conformance::Event;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
-use animal_store_conformance::{ObstacleKind, Unusable};
+use animal_store_conformance::{ObstacleKind, UnusableTarget};
 use animal_store_lab::choices::{Choice, choices, variation};
 use animal_store_lab::{Layer, Setting, Variation};
 use animal_store_reference::Plan;
@@ -57,7 +57,7 @@ async fn when_nothing_answers_in_time_the_refusal_tells_how_long_was_waited() {
     options.wait = Duration::from_secs(1);
     let error = judge(options).await.expect_err("there is no server");
     let is_expected =
-        matches!(error, RunError::Unusable(Unusable::NotReached { kind: ObstacleKind::NothingThere, .. }));
+        matches!(error, RunError::Unusable(UnusableTarget::NotReached { kind: ObstacleKind::NothingThere, .. }));
     assert!(is_expected, "{error}");
     assert!(error.to_string().contains("within 1 s"), "{error}");
 }
@@ -68,7 +68,7 @@ async fn what_time_does_not_mend_ends_the_wait() {
     let mut options = options(&candidate.base_url.replace("http:", "https:"), Profile::Full);
     options.wait = Duration::from_mins(10);
     let error = judge(options).await.expect_err("plain HTTP is no TLS");
-    assert!(matches!(error, RunError::Unusable(Unusable::NotReached { kind: ObstacleKind::Tls, .. })), "{error}");
+    assert!(matches!(error, RunError::Unusable(UnusableTarget::NotReached { kind: ObstacleKind::Tls, .. })), "{error}");
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn a_second_key_that_is_not_accepted_ends_the_run_and_accuses_nobody() {
     let mut options = options(&candidate.base_url, Profile::Full);
     options.quota_key = Some(ApiKey::new("sk-of-another-environment").expect("a usable key"));
     let error = judge(options).await.expect_err("the second key is unknown");
-    assert!(matches!(error, RunError::Unusable(Unusable::QuotaKeyRefused { .. })), "{error}");
+    assert!(matches!(error, RunError::Unusable(UnusableTarget::QuotaKeyRefused { .. })), "{error}");
     assert!(error.to_string().contains("--quota-key"), "{error}");
 }
 

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::output::{could_not_run, print, say, usage};
 use super::report_files::replace_file;
 use crate::compare::{self, Comparison, Input};
-use crate::diff::{self, Unusable};
+use crate::diff::{self, UnusableReport};
 use crate::exit_code::ExitCode;
 use animal_store_conformance::redaction::{Printable, printable};
 
@@ -94,7 +94,7 @@ impl Arguments {
         print(text, ExitCode::Success)
     }
 
-    fn read(&self) -> Result<Vec<Input>, Unusable> {
+    fn read(&self) -> Result<Vec<Input>, UnusableReport> {
         let read =
             |path: &PathBuf| Ok(Input { file: printable(&path.display().to_string()), report: diff::read(path)? });
         self.reports.iter().map(read).collect()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::command_line::output::{print, usage};
 use crate::command_line::values::OutputFormat;
-use crate::diff::{self, Difference, Unusable};
+use crate::diff::{self, Difference, UnusableReport};
 use crate::exit_code::ExitCode;
 use animal_store_conformance::redaction::Printable;
 
@@ -42,7 +42,7 @@ impl Arguments {
         }
     }
 
-    fn difference(&self) -> Result<Difference, Unusable> {
+    fn difference(&self) -> Result<Difference, UnusableReport> {
         Ok(diff::compare(&diff::read(&self.before)?, &diff::read(&self.after)?))
     }
 }

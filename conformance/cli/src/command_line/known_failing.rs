@@ -14,7 +14,7 @@ const HEADING: &str = "# Requirements that are known to fail: replace each reaso
 
 /// The reason why a file was not updated.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum UnusableList {
     /// The file cannot be read.
     #[error("cannot read {0}: {problem}", problem = of_file(.1))]
     Read(String, std::io::Error),
@@ -42,16 +42,16 @@ pub(super) fn update(
     list: Option<&Path>,
     report: &Report,
     listed: &KnownFailing,
-) -> Result<String, Unusable> {
+) -> Result<String, UnusableList> {
     let shown = |path: &Path| path.display().to_string();
     let source = if path.is_file() { Some(path) } else { list };
     let text = match source {
-        Some(source) => std::fs::read_to_string(source).map_err(|error| Unusable::Read(shown(source), error))?,
+        Some(source) => std::fs::read_to_string(source).map_err(|error| UnusableList::Read(shown(source), error))?,
         None => HEADING.to_owned(),
     };
-    let invalid = |problem| Unusable::Invalid(shown(source.unwrap_or(path)), problem);
+    let invalid = |problem| UnusableList::Invalid(shown(source.unwrap_or(path)), problem);
     let Updated { text, added, removed } = updated(&text, report, listed).map_err(invalid)?;
-    std::fs::write(path, text).map_err(|error| Unusable::Write(shown(path), error))?;
+    std::fs::write(path, text).map_err(|error| UnusableList::Write(shown(path), error))?;
     let mut changes = Vec::new();
     if !added.is_empty() {
         changes.push(format!("added {}", added.join(", ")));

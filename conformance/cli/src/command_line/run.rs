@@ -25,7 +25,7 @@ use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::{Judge, RunError};
-use animal_store_conformance::{ObstacleKind, Unusable};
+use animal_store_conformance::{ObstacleKind, UnusableTarget};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::verdict::known_failing::KnownFailing;
@@ -202,7 +202,7 @@ impl Invocation {
                 let is_usage =
                     matches!(error, RunError::Client(_) | RunError::NothingSelected | RunError::AnotherPlan(_));
                 let code = if is_usage { usage(&error) } else { could_not_run(&error) };
-                if let RunError::Unusable(Unusable::NotReached {
+                if let RunError::Unusable(UnusableTarget::NotReached {
                     kind: ObstacleKind::NothingThere | ObstacleKind::Unresolved,
                     ..
                 }) = error
@@ -247,7 +247,7 @@ impl Invocation {
     }
 
     /// Updates the file of known failures, if requested.
-    fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), known_failing::Unusable> {
+    fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), known_failing::UnusableList> {
         if let Some(path) = &self.arguments.write_known_failing {
             let list = self.arguments.known_failing.as_deref();
             say(known_failing::update(path, list, report, listed)?);

@@ -13,7 +13,7 @@ use animal_store_rules::verdict::{Status, Verdict};
 mod read;
 mod text;
 
-pub use read::{Unusable, read};
+pub use read::{UnusableReport, read};
 pub use text::render;
 
 /// The differences between two reports. The first is the baseline.

@@ -10,7 +10,7 @@ use animal_store_conformance::report::{Report, SCHEMA_VERSION};
 
 /// The reason why a file cannot be compared.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum UnusableReport {
     /// The file cannot be read.
     #[error("{path}: {source}", path = .path.display())]
     File {
@@ -51,13 +51,15 @@ struct Versioned {
 ///
 /// # Errors
 ///
-/// [`Unusable`], when the file cannot be read, is not a report, or has another schema version.
-pub fn read(path: &Path) -> Result<Report, Unusable> {
-    let text = std::fs::read_to_string(path).map_err(|source| Unusable::File { path: path.to_owned(), source })?;
-    let no_report = |error: serde_json::Error| Unusable::NoReport { path: path.to_owned(), problem: error.to_string() };
+/// [`UnusableReport`], when the file cannot be read, is not a report, or has another schema version.
+pub fn read(path: &Path) -> Result<Report, UnusableReport> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| UnusableReport::File { path: path.to_owned(), source })?;
+    let no_report =
+        |error: serde_json::Error| UnusableReport::NoReport { path: path.to_owned(), problem: error.to_string() };
     let Versioned { schema_version } = serde_json::from_str(&text).map_err(no_report)?;
     if schema_version != u64::from(SCHEMA_VERSION) {
-        return Err(Unusable::OtherVersion { path: path.to_owned(), version: schema_version });
+        return Err(UnusableReport::OtherVersion { path: path.to_owned(), version: schema_version });
     }
     let mut report: Value = serde_json::from_str(&text).map_err(no_report)?;
     make_printable(&mut report);

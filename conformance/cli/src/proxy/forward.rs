@@ -20,7 +20,7 @@ use super::arrival::{Connections, Open};
 use super::capture::{Answer, Asked, Captured, Head};
 use super::hop::{self, Refusal};
 use super::interim::Interim;
-use super::session::Log;
+use super::judging::Log;
 use super::tee::{Copied, End, Finish, Tee, Upload, failure};
 use super::upstream::Upstream;
 use super::{OnEvent, ProxyEvent};

@@ -3,7 +3,7 @@
 //! ```text
 //!  client ─▶ forward ─▶ upstream        bodies stream both ways; of each, a copy up to a bound is kept
 //!               │
-//!            capture ─▶ session         a thread judges the exchanges, in parts where no request is under way
+//!            capture ─▶ judging         a thread judges the exchanges, in parts where no request is under way
 //! ```
 //!
 //! The proxy sees everything that its clients send, but others may use the same keys: the extent of the trace is a conversation. Where the
@@ -15,8 +15,8 @@ mod capture;
 mod forward;
 mod hop;
 mod interim;
+mod judging;
 mod part;
-mod session;
 mod target;
 mod tee;
 mod traffic;
@@ -35,7 +35,7 @@ use tokio::task::JoinSet;
 
 use self::forward::{Connection, Forwarder};
 use self::interim::WithInterim;
-use self::session::Session;
+use self::judging::JudgingThread;
 pub use self::upstream::UnusableUpstream;
 use self::upstream::Upstream;
 use animal_store_conformance::Interrupt;
@@ -118,7 +118,7 @@ pub struct Proxy {
     listener: TcpListener,
     address: SocketAddr,
     forwarder: Arc<Forwarder>,
-    session: Session,
+    judging: JudgingThread,
 }
 
 impl Proxy {
@@ -134,9 +134,9 @@ impl Proxy {
         let upstream = Upstream::new(&settings.to, &settings.ca_certificates, settings.timeout)?;
         let max_requests = settings.max_requests;
         let on_event = Arc::clone(&settings.on_event);
-        let (session, log) = Session::start(settings).map_err(Unstartable::Thread)?;
+        let (judging, log) = JudgingThread::start(settings).map_err(Unstartable::Thread)?;
         let forwarder = Arc::new(Forwarder::new(upstream, log, address, max_requests, on_event));
-        Ok(Proxy { listener, address, forwarder, session })
+        Ok(Proxy { listener, address, forwarder, judging })
     }
 
     /// The base URL that clients on this machine use.
@@ -179,7 +179,7 @@ impl Proxy {
         }
         let (notes, unreached) = (self.forwarder.notes(), self.forwarder.unreached());
         drop(self.forwarder);
-        Outcome { unreached, ..self.session.end(notes).await }
+        Outcome { unreached, ..self.judging.end(notes).await }
     }
 }
 

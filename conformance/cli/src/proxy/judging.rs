@@ -77,16 +77,16 @@ impl Log {
 }
 
 /// The thread that judges.
-pub(super) struct Session {
+pub(super) struct JudgingThread {
     thread: JoinHandle<Judge>,
     rerun_command: String,
     /// Whether no more exchanges are expected, even if a connection still has a log.
     is_closing: Arc<AtomicBool>,
 }
 
-impl Session {
+impl JudgingThread {
     /// Starts to judge the exchanges that are handed to the log.
-    pub(super) fn start(settings: Settings) -> std::io::Result<(Session, Log)> {
+    pub(super) fn start(settings: Settings) -> std::io::Result<(JudgingThread, Log)> {
         let Settings { to: base_url, terms, rerun_command, record, on_event, clock, .. } = settings;
         let traffic = Arc::new(Traffic::new(clock));
         let (queue, received) = channel();
@@ -119,12 +119,12 @@ impl Session {
             judge.run(&received);
             judge
         })?;
-        Ok((Session { thread, rerun_command, is_closing }, log))
+        Ok((JudgingThread { thread, rerun_command, is_closing }, log))
     }
 
     /// Judges the remaining exchanges, and returns the outcome.
     pub(super) async fn end(self, notes: Vec<String>) -> Outcome {
-        let Session { thread, rerun_command, is_closing } = self;
+        let JudgingThread { thread, rerun_command, is_closing } = self;
         is_closing.store(true, Ordering::SeqCst);
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
         let judge = match joined {
