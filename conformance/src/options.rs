@@ -29,7 +29,6 @@ pub struct Invoked {
     /// addresses of hosts. A report does not contain the files themselves.
     pub given: Vec<(String, String)>,
     /// The environment variables of the keys, where the configuration names others than `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
-    #[serde(default)]
     pub key_variables: [Option<String>; 2],
 }
 
@@ -205,7 +204,6 @@ pub struct Options {
     pub seed: u64,
     /// The maximum number of requests in a second, for gateways with a limit on bursts. Without one, a run sends as fast as the service
     /// answers and its limits allow.
-    #[serde(default)]
     pub rate: Option<Rate>,
     /// The maximum number of requests.
     pub max_requests: usize,

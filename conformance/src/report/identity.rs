@@ -34,7 +34,7 @@ impl Implementation {
 }
 
 /// The catalogue of requirements that a report was judged by.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CatalogueVersion {

@@ -29,39 +29,31 @@ pub struct Report {
     pub schema_version: u32,
     /// The program that wrote the report.
     pub tool: Tool,
-    /// The version of the interface that the specification describes. Reports written by version 0.1 do not have it, nor the
-    /// catalogue and the implementation.
-    #[serde(default)]
+    /// The version of the interface that the specification describes.
     pub specification: String,
     /// The catalogue of requirements.
-    #[serde(default)]
     pub catalogue: CatalogueVersion,
     /// The verdict on the run.
     #[cfg_attr(test, schemars(with = "tests::Verdict"))]
     pub verdict: Verdict,
     /// The selection of requirements.
-    #[serde(default)]
     pub selection: Selection,
     /// The target that was judged.
     pub target: Target,
     /// The seed of the random generator.
     pub seed: u64,
     /// The command that repeats the run; keys come from `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
-    // Reports written by version 0.1 call it `again`, and `diff` still reads them.
-    #[serde(default, alias = "again")]
     pub rerun_command: String,
     /// The options of the rerun command, without keys and other secrets, and without `--only`. `--rerun` takes the selection, the seed
     /// and the address from them.
-    #[serde(default)]
     pub options: Vec<GivenOption>,
     /// The changes since the report that the run repeats, if it repeats one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
     /// The profile.
     #[cfg_attr(test, schemars(with = "tests::Profile"))]
     pub profile: Profile,
     /// The side that was judged: that of the server, of its clients, or both.
-    #[serde(default)]
     #[cfg_attr(test, schemars(with = "tests::Side"))]
     pub side: Side,
     /// Whether a broken inferred requirement is a violation.
@@ -71,13 +63,10 @@ pub struct Report {
     /// The number of requests that were sent.
     pub requests: usize,
     /// The number of requests with a key that the server may count them against.
-    #[serde(default)]
     pub requests_with_key: usize,
     /// The number of requests with a key that were refused with 429.
-    #[serde(default)]
     pub refused: usize,
-    /// The numbers of requests by the party that answered them. All are 0 in reports that were written before this was counted.
-    #[serde(default)]
+    /// The numbers of requests by the party that answered them.
     pub answerers: Answerers,
     /// The number of animals that were created.
     pub created: usize,
@@ -87,12 +76,11 @@ pub struct Report {
     /// The duration of the run with its waits, in milliseconds.
     pub duration_ms: u64,
     /// The time that a run on a simulated clock really took, in milliseconds. Absent for a run in real time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub real_duration_ms: Option<u64>,
     /// The reason why the run ended early, if it did.
     pub ended_early: Option<String>,
     /// The names of the fixed parts of the run that were not sent completely. A run that has any is incomplete at best.
-    #[serde(default)]
     pub unfinished: Vec<String>,
     /// Notes about the options of the run.
     pub notes: Vec<String>,
@@ -104,7 +92,6 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replicas: Vec<Replica>,
     /// The likely causes of failures. A cause that explains more comes first.
-    #[serde(default)]
     pub causes: Vec<LikelyCause>,
     /// Every requirement, in the order of the specification.
     pub requirements: Vec<RequirementReport>,
@@ -180,7 +167,7 @@ impl fmt::Display for Since {
 }
 
 /// The selection of the requirements that the verdict is about. Open requirements, which cannot fail, are not counted.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Selection {
@@ -211,10 +198,9 @@ pub struct Target {
     /// The base URL.
     pub base_url: String,
     /// The environment of the configuration that names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
     /// The implementation at the base URL, as far as it is known.
-    #[serde(default)]
     pub implementation: Implementation,
     /// The container image that was started for the run, if one was.
     pub image: Option<String>,
@@ -264,7 +250,7 @@ pub struct RequirementReport {
     /// Whether the requirement is broken in a way that makes the verdict `violates`.
     pub violation: bool,
     /// The number of known faults that the requirement catches, unless it is open or binds clients.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub faults_caught: Option<usize>,
     /// The status of the requirement.
     #[cfg_attr(test, schemars(with = "tests::Status"))]
@@ -278,9 +264,8 @@ pub struct RequirementReport {
     /// The candidate's choice, for an open requirement.
     pub observed: Option<String>,
     /// The total time of the exchanges that the requirement was judged on, in milliseconds, if its rule judges single exchanges.
-    #[serde(default)]
     pub duration_ms: u64,
-    /// The probes of all exchanges that show a failure, not of the examples alone. Earlier reports do not have them.
+    /// The probes of all exchanges that show a failure, not of the examples alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown_in: Vec<String>,
     /// An example of each kind of failure, the worst kind first.
@@ -312,30 +297,22 @@ pub struct Evidence {
     /// The finding.
     pub found: String,
     /// The number of failures of this kind.
-    #[serde(default = "one")]
     pub count: usize,
     /// The parts of requests that the failures are about, as they were sent: the first few.
-    #[serde(default)]
     pub subjects: Vec<String>,
     /// A reader that takes the request of a near miss for another one, and how.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reader: Option<String>,
     /// The share of equal requests that show the failure, if only some do.
-    #[serde(default)]
     pub intermittent: Option<Intermittent>,
     /// The harmless header fields of requests without which the failure does not show, such as `accept-encoding: gzip`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_with: Vec<String>,
     /// The addresses that show the failure, if the service has several and not all of them do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
     /// The exchanges that show the example, the decisive one first.
     pub exchanges: Vec<ReportedExchange>,
-}
-
-/// The default of [`Evidence::count`]: reports written by version 0.1 have an item for each failure.
-fn one() -> usize {
-    1
 }
 
 /// The share of equal requests that show a failure.
@@ -357,10 +334,9 @@ pub struct ReportedExchange {
     /// The number of the exchange in the run, from 1.
     pub number: usize,
     /// The address that the request was sent to, if the service has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub replica: Option<String>,
     /// The probe that sent the request, such as `tour`.
-    #[serde(default)]
     pub probe: String,
     /// The time at which the request was sent, RFC 3339 in UTC.
     pub sent_at: String,
@@ -371,10 +347,10 @@ pub struct ReportedExchange {
     /// The error, if there was no response.
     pub failure: Option<String>,
     /// The identifier of the request, which it carried in `X-Request-Id`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// The identifier that the response gives, in `X-Request-Id` or a similar field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
     /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
     pub curl: String,
@@ -449,7 +425,7 @@ pub struct Tally {
     pub fail: usize,
     /// The number of requirements that were broken and are known to fail.
     pub known_failing: usize,
-    /// The number of requirements whose known failure has expired. Earlier reports also count known failures that held.
+    /// The number of requirements whose known failure has expired.
     pub stale_known_failing: usize,
     /// The number of requirements that were not exercised.
     pub not_exercised: usize,

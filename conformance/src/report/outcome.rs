@@ -13,7 +13,7 @@ use animal_store_rules::verdict::Status;
 pub enum Outcome {
     /// The requirement is broken, which is a violation.
     Violated,
-    /// The requirement is listed as known to fail, but it holds or its entry has expired.
+    /// The requirement is broken, and the entry that lists it as known to fail has expired.
     StaleKnownFailing,
     /// The requirement is broken, which is a warning.
     Warning,

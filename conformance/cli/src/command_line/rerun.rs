@@ -64,7 +64,7 @@ impl Rerun {
         }
         let shown_in = broken.iter().flat_map(|requirement| &requirement.shown_in);
         let probes: BTreeSet<&str> = shown_in.map(String::as_str).collect();
-        // Earlier reports do not name the probes.
+        // Recorded traffic has no probes, and a report on much of it does not name the probes of every failure.
         let is_complete = broken.iter().all(|requirement| !requirement.shown_in.is_empty()) && !probes.contains("");
         let probes = if is_complete { probes.into_iter().map(str::to_owned).collect() } else { Vec::new() };
         let mut earlier = Earlier::default();

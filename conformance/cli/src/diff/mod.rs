@@ -116,12 +116,9 @@ fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r st
     after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str())
 }
 
-/// The status of a requirement, if it was selected. Earlier reports call a known failure that holds stale.
+/// The status of a requirement, if it was selected.
 fn status(requirement: Option<&RequirementReport>) -> Option<Status> {
-    match requirement.filter(|requirement| requirement.selected)? {
-        stale if stale.status == Status::StaleKnownFailing && stale.failures == 0 => Some(Status::Pass),
-        judged => Some(judged.status),
-    }
+    requirement.filter(|requirement| requirement.selected).map(|requirement| requirement.status)
 }
 
 fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {

@@ -78,7 +78,7 @@ pub(super) enum Status {
     Fail,
     /// The requirement was broken and is known to fail: no violation.
     KnownFailing,
-    /// The requirement was broken, and its known failure has expired. In earlier reports also: it is known to fail, and held.
+    /// The requirement was broken, and its known failure has expired.
     StaleKnownFailing,
     /// No exchange allows a judgement.
     NotExercised,
