@@ -7,8 +7,8 @@ use super::counting::Counting;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation, TOOL};
 use super::model::{
-    Choice, Evidence, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, SectionCoverage, Selection,
-    Tally, Target, Tool, WindowPoint,
+    Choice, Evidence, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, Selection, Target, Tool,
+    WindowPoint,
 };
 use super::presentation::Presentation;
 use super::recorded_exchange::RecordedExchange;
@@ -106,7 +106,6 @@ fn assemble_with(
         replicas: fleet::replicas(presentation, conclusion.fleet.as_ref(), verdicts),
         causes: conclusion.causes.iter().map(|cause| likely(presentation, cause)).collect(),
         gap_profile: requirements.iter().filter_map(choice).collect(),
-        coverage: coverage(&requirements),
         requirements,
         counting: remarks.counting,
         timeline: trace.exchanges.iter().filter_map(|exchange| window_point(presentation, exchange)).collect(),
@@ -284,23 +283,4 @@ fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<
         remaining,
         reset,
     })
-}
-
-fn coverage(requirements: &[RequirementReport]) -> Vec<SectionCoverage> {
-    let mut coverage: Vec<SectionCoverage> = Vec::new();
-    for RequirementReport { section, .. } in requirements {
-        // The requirements of a section are not adjacent: requirements on clients come later in the catalogue.
-        if coverage.iter().any(|known| known.section == *section) {
-            continue;
-        }
-        let of_section = requirements.iter().filter(|requirement| requirement.section == *section);
-        let mut tallies: Vec<Tally> = Vec::new();
-        for requirement in of_section.clone() {
-            if !tallies.iter().any(|tally| tally.level == requirement.level) {
-                tallies.push(Tally::of(requirement.level, of_section.clone()));
-            }
-        }
-        coverage.push(SectionCoverage { section: section.clone(), tallies });
-    }
-    coverage
 }

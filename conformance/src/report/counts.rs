@@ -1,8 +1,8 @@
 //! The numbers of requirements by status.
 
-use super::{Outcome, Report, RequirementReport, Tally};
+use super::{Outcome, Report, RequirementReport, Selection};
 use animal_store_rules::catalogue::scope::Side;
-use animal_store_rules::catalogue::{About, Level, Party, Requirement, catalogue};
+use animal_store_rules::catalogue::{About, Party, Requirement, catalogue};
 
 /// The title, in every format, of requirements that held although a part of them could not be seen.
 pub const PARTLY_SEEN: &str = "Held, with limited evidence";
@@ -14,27 +14,12 @@ impl Report {
         self.requirements.iter().find(|requirement| requirement.id == id)
     }
 
-    /// The requirements of one level, counted over all sections.
-    #[must_use]
-    pub fn total(&self, level: Level) -> Tally {
-        let mut total = Tally::of(level, [].iter());
-        for tally in self.coverage.iter().flat_map(|section| &section.tallies).filter(|tally| tally.level == level) {
-            total.add(tally);
-        }
-        total
-    }
-
     /// The part of the requirements that was selected, unless it is all of them: `1 of 70 requirements selected, by --only orders.exists`.
     #[must_use]
     pub fn part(&self) -> Option<String> {
-        let can_fail = || self.requirements.iter().filter(|requirement| requirement.level != Level::Open);
-        let selected = can_fail().filter(|requirement| requirement.selected).count();
-        let by = match &self.selection.by[..] {
-            [] => String::new(),
-            options => format!(", by {}", options.join(" ")),
-        };
-        (selected < can_fail().count())
-            .then(|| format!("{selected} of {} requirements selected{by}", can_fail().count()))
+        let Selection { selected, requirements, by } = &self.selection;
+        let by = if by.is_empty() { String::new() } else { format!(", by {}", by.join(" ")) };
+        (selected < requirements).then(|| format!("{selected} of {requirements} requirements selected{by}"))
     }
 
     /// The verdict, with the part of the requirements that was selected: `conforms (1 of 70 requirements selected, by --only

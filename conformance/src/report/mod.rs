@@ -18,6 +18,7 @@ mod limits;
 mod model;
 mod order;
 mod outcome;
+mod outline;
 mod presentation;
 mod recorded_exchange;
 mod replica;
@@ -33,10 +34,10 @@ pub use key_alias::KeyAlias;
 pub use limits::LimitsShown;
 pub use model::{
     Choice, Evidence, GivenOption, Intermittent, LikelyCause, Report, ReportedExchange, ReportedRequest,
-    ReportedResponse, RequirementReport, SCHEMA_VERSION, SectionCoverage, Selection, Since, Tally, Target, Tool,
-    WindowPoint,
+    ReportedResponse, RequirementReport, SCHEMA_VERSION, Selection, Since, Target, Tool, WindowPoint,
 };
 pub use outcome::Outcome;
+pub use outline::{Section, Tally};
 pub use presentation::{curl_lines, shown};
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replica::{Attribution, ReadsElsewhere, Replica};

@@ -97,8 +97,6 @@ pub struct Report {
     pub requirements: Vec<RequirementReport>,
     /// The candidate's choices where the specification leaves one: every selected open requirement, in order.
     pub gap_profile: Vec<Choice>,
-    /// The results of each section of the specification, in its order.
-    pub coverage: Vec<SectionCoverage>,
     /// The way in which the service counts the requests of each key, as far as responses show it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counting: Vec<Counting>,
@@ -394,81 +392,6 @@ pub struct ReportedResponse {
     pub headers: Vec<(String, String)>,
     /// The body, truncated when long.
     pub body: String,
-}
-
-/// The results of a section.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct SectionCoverage {
-    /// The section of the specification.
-    pub section: String,
-    /// A tally for each level that the section has requirements of.
-    pub tallies: Vec<Tally>,
-}
-
-/// The requirements of one section and one level, counted by status. The counts add up to `requirements`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Tally {
-    /// The level.
-    #[cfg_attr(test, schemars(with = "tests::Level"))]
-    pub level: Level,
-    /// The number of requirements.
-    pub requirements: usize,
-    /// The number of requirements that were not selected.
-    pub not_selected: usize,
-    /// The number of requirements that held.
-    pub pass: usize,
-    /// The number of requirements that were broken.
-    pub fail: usize,
-    /// The number of requirements that were broken and are known to fail.
-    pub known_failing: usize,
-    /// The number of requirements whose known failure has expired.
-    pub stale_known_failing: usize,
-    /// The number of requirements that were not exercised.
-    pub not_exercised: usize,
-    /// The number of open requirements.
-    pub observed: usize,
-}
-
-impl Tally {
-    /// Counts the requirements of one level.
-    pub(super) fn of<'r>(level: Level, requirements: impl Iterator<Item = &'r RequirementReport> + Clone) -> Tally {
-        let of_level = requirements.filter(|requirement| requirement.level == level);
-        let selected = of_level.clone().filter(|requirement| requirement.selected);
-        let count = |status| selected.clone().filter(|requirement| requirement.status == status).count();
-        Tally {
-            level,
-            requirements: of_level.clone().count(),
-            not_selected: of_level.clone().count() - selected.clone().count(),
-            pass: count(Status::Pass),
-            fail: count(Status::Fail),
-            known_failing: count(Status::KnownFailing),
-            stale_known_failing: count(Status::StaleKnownFailing),
-            not_exercised: count(Status::NotExercised),
-            observed: count(Status::Observed),
-        }
-    }
-
-    /// The number of requirements that were selected.
-    #[must_use]
-    pub fn selected(&self) -> usize {
-        self.requirements - self.not_selected
-    }
-
-    /// Adds another tally.
-    pub(super) fn add(&mut self, other: &Tally) {
-        self.requirements += other.requirements;
-        self.not_selected += other.not_selected;
-        self.pass += other.pass;
-        self.fail += other.fail;
-        self.known_failing += other.known_failing;
-        self.stale_known_failing += other.stale_known_failing;
-        self.not_exercised += other.not_exercised;
-        self.observed += other.observed;
-    }
 }
 
 /// The rate-limit headers of a response. A header that is missing or not an integer is absent.

@@ -6,7 +6,7 @@ use super::RequirementReport;
 use animal_store_rules::catalogue::{Level, Party};
 use animal_store_rules::verdict::Status;
 
-/// The outcomes, the worst first.
+/// The outcomes. The first of several stands for all of them: the worst, unless the worst is only [`Outcome::NotExercised`].
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -21,10 +21,10 @@ pub enum Outcome {
     KnownFailing,
     /// The run did not exercise the requirement, and is incomplete without it.
     Gap,
-    /// The run did not exercise the requirement, and may be complete without it.
-    NotExercised,
     /// The requirement held.
     Held,
+    /// The run did not exercise the requirement, and may be complete without it.
+    NotExercised,
     /// The requirement is open.
     Open,
     /// The requirement was not selected.
@@ -57,40 +57,42 @@ impl Outcome {
         Outcome::Warning,
         Outcome::KnownFailing,
         Outcome::Gap,
-        Outcome::NotExercised,
         Outcome::Held,
+        Outcome::NotExercised,
         Outcome::Open,
         Outcome::NotSelected,
     ];
 
+    /// The outcome for programs, as a character, and in words.
+    const fn names(self) -> [&'static str; 3] {
+        match self {
+            Outcome::Violated => ["violated", "✗", "violated"],
+            Outcome::StaleKnownFailing => ["stale-known-failing", "✗", "stale known failure"],
+            Outcome::Warning => ["warning", "!", "warning"],
+            Outcome::KnownFailing => ["known-failing", "~", "known to fail"],
+            Outcome::Gap => ["gap", "?", "stated and not exercised"],
+            Outcome::Held => ["held", "✓", "held"],
+            Outcome::NotExercised => ["not-exercised", "-", "not exercised"],
+            Outcome::Open => ["open", "·", "open"],
+            Outcome::NotSelected => ["not-selected", "–", "not judged"],
+        }
+    }
+
+    /// The name of the outcome in JSON and in markup.
+    #[must_use]
+    pub fn slug(self) -> &'static str {
+        self.names()[0]
+    }
+
     /// A character for the outcome.
     #[must_use]
     pub fn sign(self) -> &'static str {
-        match self {
-            Outcome::Violated | Outcome::StaleKnownFailing => "✗",
-            Outcome::Warning => "!",
-            Outcome::KnownFailing => "~",
-            Outcome::Gap => "?",
-            Outcome::NotExercised => "-",
-            Outcome::Held => "✓",
-            Outcome::Open => "·",
-            Outcome::NotSelected => "–",
-        }
+        self.names()[1]
     }
 
     /// The outcome in words.
     #[must_use]
     pub fn word(self) -> &'static str {
-        match self {
-            Outcome::Violated => "violated",
-            Outcome::StaleKnownFailing => "stale known failure",
-            Outcome::Warning => "warning",
-            Outcome::KnownFailing => "known to fail",
-            Outcome::Gap => "stated and not exercised",
-            Outcome::NotExercised => "not exercised",
-            Outcome::Held => "held",
-            Outcome::Open => "open",
-            Outcome::NotSelected => "not judged",
-        }
+        self.names()[2]
     }
 }

@@ -40,7 +40,6 @@ pub(crate) fn short_report() -> Report {
     let mut report = report();
     report.requirements.retain(|requirement| KEPT.contains(&requirement.id.as_str()));
     report.gap_profile.retain(|choice| choice.observed.is_some());
-    report.coverage.retain(|part| report.requirements.iter().any(|requirement| requirement.section == part.section));
     report.timeline.truncate(2);
     report
 }

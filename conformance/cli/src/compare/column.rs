@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Input;
-use animal_store_conformance::report::{CatalogueVersion, Implementation, Report};
+use animal_store_conformance::report::{CatalogueVersion, Implementation, Outcome, Report};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::verdict::Verdict;
@@ -77,7 +77,7 @@ pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec
         let report = &input.report;
         let is_ambiguous = titles.iter().filter(|other| *other == title).count() > 1;
         let at = if is_ambiguous { format!(" at {}", report.target.base_url) } else { String::new() };
-        let stated = report.total(Level::Stated);
+        let stated = report.tally(Level::Stated);
         Column {
             title: format!("{title}{at}"),
             implementation: report.target.implementation.clone(),
@@ -87,7 +87,7 @@ pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec
             part: report.part(),
             profile: report.profile,
             strict: report.strict,
-            held: stated.pass,
+            held: stated.count(&[Outcome::Held]),
             stated: stated.selected(),
             started_at: report.started_at.clone(),
             judge: report.tool.version.clone(),

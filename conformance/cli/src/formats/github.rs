@@ -2,7 +2,7 @@
 //!
 //! A step shows ten errors and ten warnings and drops the rest, so no more are printed; the tenth counts the others.
 
-use super::summary::{cost, headline, lines, sentence};
+use super::summary::{lines, sentence};
 use animal_store_conformance::layout::at_most;
 use animal_store_conformance::report::{Report, RequirementReport};
 use animal_store_rules::verdict::Status;
@@ -27,7 +27,7 @@ pub fn render(report: &Report) -> String {
     let partly: String =
         report.partly_seen().map(|(id, unseen)| format!("\n{id} held, with limited evidence: {unseen}")).collect();
     let facts: String = report.identity().iter().map(|(name, value)| format!("\n{name}: {value}")).collect();
-    let verdict = format!("{}{causes}{partly}\n{}, seed {}{facts}", headline(report), cost(report), report.seed);
+    let verdict = format!("{}{causes}{partly}\n{}, seed {}{facts}", report.headline(), report.cost(), report.seed);
     out.push_str(&command("notice", &report.subject(), &verdict));
     out
 }

@@ -21,7 +21,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::summary::{lines, sentence};
-use animal_store_conformance::report::{Outcome, Report, RequirementReport};
+use animal_store_conformance::report::{Outcome, Report, RequirementReport, Section};
 use animal_store_rules::catalogue::Level;
 
 type Xml = Writer<Vec<u8>>;
@@ -37,81 +37,62 @@ pub fn render(report: &Report) -> String {
 
 fn write(xml: &mut Xml, report: &Report) -> io::Result<()> {
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let suites: Vec<(&str, Vec<&RequirementReport>)> = report
-        .coverage
-        .iter()
-        .map(|section| (section.section.as_str(), of_section(report, &section.section)))
-        .filter(|(_, requirements)| requirements.iter().any(|requirement| requirement.level != Level::Open))
-        .collect();
-    let all: Vec<&RequirementReport> = suites.iter().flat_map(|(_, requirements)| requirements).copied().collect();
-    let counts = Counts::of(&all);
+    let mut suites = report.outline();
+    for suite in &mut suites {
+        suite.requirements.retain(|requirement| requirement.selected);
+    }
+    suites.retain(|suite| suite.requirements.iter().any(|requirement| requirement.level != Level::Open));
+    let all: Vec<&RequirementReport> = suites.iter().flat_map(|suite| &suite.requirements).copied().collect();
     let part = report.part().map_or_else(String::new, |part| format!(" ({part})"));
     let name = format!("Animal Store API at {}{part}", report.target.base_url);
     xml.create_element("testsuites")
         .with_attribute(("name", name.as_str()))
-        .with_attribute(("tests", counts.tests.to_string().as_str()))
-        .with_attribute(("failures", counts.failures.to_string().as_str()))
-        .with_attribute(("errors", counts.errors.to_string().as_str()))
+        .with_attribute(("tests", cases(&all).count().to_string().as_str()))
+        .with_attribute(("failures", number(&all, "failure").as_str()))
+        .with_attribute(("errors", number(&all, "error").as_str()))
         .with_attribute(("time", seconds(report.duration_ms).as_str()))
         .write_inner_content(|xml| {
-            suites.iter().enumerate().try_for_each(|(index, (name, requirements))| {
+            suites.iter().enumerate().try_for_each(|(index, section)| {
                 // The format has properties of suites only, so those of the whole report are in the first suite.
                 let common = if index == 0 { report.identity() } else { Vec::new() };
-                suite(xml, report, name, requirements, &common)
+                suite(xml, report, section, &common)
             })
         })?;
     Ok(())
 }
 
-/// The selected requirements of a section.
-fn of_section<'r>(report: &'r Report, section: &str) -> Vec<&'r RequirementReport> {
-    report.requirements.iter().filter(|r| r.selected && r.section == section).collect()
+/// The requirements that are test cases.
+fn cases<'r>(requirements: &[&'r RequirementReport]) -> impl Iterator<Item = &'r RequirementReport> {
+    requirements.iter().copied().filter(|requirement| requirement.level != Level::Open)
 }
 
-/// The numbers of test cases of a suite, or of all suites, by outcome.
-#[derive(Default)]
-struct Counts {
-    tests: usize,
-    failures: usize,
-    errors: usize,
-    skipped: usize,
-    milliseconds: u64,
-}
-
-impl Counts {
-    fn of(requirements: &[&RequirementReport]) -> Counts {
-        let mut counts = Counts::default();
-        for requirement in requirements.iter().filter(|requirement| requirement.level != Level::Open) {
-            counts.tests += 1;
-            counts.milliseconds += requirement.duration_ms;
-            match requirement.outcome() {
-                Outcome::Held | Outcome::Warning => {}
-                Outcome::Violated | Outcome::StaleKnownFailing => counts.failures += 1,
-                Outcome::Gap => counts.errors += 1,
-                _ => counts.skipped += 1,
-            }
-        }
-        counts
+/// The element of a test case that did not pass.
+fn element(requirement: &RequirementReport) -> Option<&'static str> {
+    match requirement.outcome() {
+        Outcome::Held | Outcome::Warning => None,
+        Outcome::Violated | Outcome::StaleKnownFailing => Some("failure"),
+        Outcome::Gap => Some("error"),
+        _ => Some("skipped"),
     }
 }
 
-fn suite(
-    xml: &mut Xml,
-    report: &Report,
-    name: &str,
-    requirements: &[&RequirementReport],
-    common: &[(&'static str, String)],
-) -> io::Result<()> {
-    let counts = Counts::of(requirements);
+/// The number of test cases with an element.
+fn number(requirements: &[&RequirementReport], name: &str) -> String {
+    cases(requirements).filter(|requirement| element(requirement) == Some(name)).count().to_string()
+}
+
+fn suite(xml: &mut Xml, report: &Report, section: &Section<'_>, common: &[(&'static str, String)]) -> io::Result<()> {
+    let requirements = &section.requirements;
+    let milliseconds = cases(requirements).map(|requirement| requirement.duration_ms).sum();
     let started = report.started_at.as_ref().and_then(|time| time.parse::<Timestamp>().ok());
     let mut suite = xml
         .create_element("testsuite")
-        .with_attribute(("name", name))
-        .with_attribute(("tests", counts.tests.to_string().as_str()))
-        .with_attribute(("failures", counts.failures.to_string().as_str()))
-        .with_attribute(("errors", counts.errors.to_string().as_str()))
-        .with_attribute(("skipped", counts.skipped.to_string().as_str()))
-        .with_attribute(("time", seconds(counts.milliseconds).as_str()));
+        .with_attribute(("name", section.name))
+        .with_attribute(("tests", cases(requirements).count().to_string().as_str()))
+        .with_attribute(("failures", number(requirements, "failure").as_str()))
+        .with_attribute(("errors", number(requirements, "error").as_str()))
+        .with_attribute(("skipped", number(requirements, "skipped").as_str()))
+        .with_attribute(("time", seconds(milliseconds).as_str()));
     if let Some(started) = started {
         suite = suite.with_attribute(("timestamp", format!("{started:.3}").as_str()));
     }
@@ -127,8 +108,7 @@ fn suite(
                 })
             })?;
         }
-        let judged = requirements.iter().filter(|requirement| requirement.level != Level::Open);
-        judged.into_iter().try_for_each(|requirement| case(xml, report, requirement))
+        cases(requirements).try_for_each(|requirement| case(xml, report, requirement))
     })?;
     Ok(())
 }
@@ -140,21 +120,21 @@ fn case(xml: &mut Xml, report: &Report, requirement: &RequirementReport) -> io::
         .with_attribute(("time", seconds(requirement.duration_ms).as_str()))
         .write_inner_content(|xml| {
             let level = requirement.level.as_str();
-            match requirement.outcome() {
-                Outcome::Held | Outcome::Warning => {}
-                Outcome::Violated | Outcome::StaleKnownFailing => {
-                    let failure = xml.create_element("failure").with_attribute(("type", level));
-                    failure
-                        .with_attribute(("message", sentence(requirement).as_str()))
-                        .write_text_content(BytesText::new(&lines(report, requirement)))?;
+            if let Some(name) = element(requirement) {
+                let (kind, message) = match name {
+                    "failure" => (Some(level), sentence(requirement)),
+                    "error" => (Some("not-exercised"), sentence(requirement)),
+                    _ => (None, requirement.reason.clone().unwrap_or_default()),
+                };
+                let mut element = xml.create_element(name);
+                if let Some(kind) = kind {
+                    element = element.with_attribute(("type", kind));
                 }
-                Outcome::Gap => {
-                    let error = xml.create_element("error").with_attribute(("type", "not-exercised"));
-                    error.with_attribute(("message", sentence(requirement).as_str())).write_empty()?;
-                }
-                _ => {
-                    let reason = requirement.reason.as_deref().unwrap_or_default();
-                    xml.create_element("skipped").with_attribute(("message", reason)).write_empty()?;
+                element = element.with_attribute(("message", message.as_str()));
+                if name == "failure" {
+                    element.write_text_content(BytesText::new(&lines(report, requirement)))?;
+                } else {
+                    element.write_empty()?;
                 }
             }
             let details = match requirement.outcome() {

@@ -5,10 +5,8 @@
 
 use std::fmt::Write;
 
-use super::summary::{cost, headline};
 use animal_store_conformance::layout::{at_most, capitalized};
-use animal_store_conformance::report::PARTLY_SEEN;
-use animal_store_conformance::report::{Evidence, Report, RequirementReport, Tally};
+use animal_store_conformance::report::{Evidence, Outcome, PARTLY_SEEN, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
 
@@ -33,14 +31,12 @@ pub fn render(report: &Report) -> String {
 }
 
 fn write(out: &mut String, report: &Report) -> std::fmt::Result {
-    let verdict = headline(report);
-    let (word, counts) = verdict.split_once(": ").unwrap_or((&verdict, ""));
-    writeln!(out, "## {}: {}\n", capitalized(word), code(&report.subject()))?;
-    writeln!(out, "{counts}.\n")?;
+    writeln!(out, "## {}: {}\n", capitalized(&report.verdict_shown()), code(&report.subject()))?;
+    writeln!(out, "{}.\n", report.counts())?;
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", text(plan)));
     let strict = if report.strict { ", strict" } else { "" };
     let scope = format!("profile {}{}{plan}{strict}", report.profile.as_str(), report.side_judged());
-    writeln!(out, "{}; {scope}, seed {}.", cost(report), report.seed)?;
+    writeln!(out, "{}; {scope}, seed {}.", report.cost(), report.seed)?;
     if let Some(reason) = &report.ended_early {
         writeln!(out, "\n> The run ended early: {}", text(reason))?;
     }
@@ -191,17 +187,17 @@ fn replicas(out: &mut String, report: &Report) -> std::fmt::Result {
 fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "\n<details><summary>Results by section of the specification</summary>\n")?;
     writeln!(out, "| section | held | broken | warnings | not exercised |\n|---|--:|--:|--:|--:|")?;
-    for section in &report.coverage {
-        let can_fail: Vec<&Tally> = section.tallies.iter().filter(|tally| tally.level != Level::Open).collect();
-        let sum = |count: fn(&Tally) -> usize| can_fail.iter().map(|tally| count(tally)).sum::<usize>();
-        let all = report.requirements.iter();
-        let requirements: Vec<&RequirementReport> = all.filter(|r| r.section == section.section).collect();
-        let violations = requirements.iter().filter(|r| r.violation).count();
-        let warnings = requirements.iter().filter(|r| r.is_warning()).count();
-        if sum(|tally| tally.requirements) > 0 {
-            let (held, missed) = (sum(|tally| tally.pass), sum(|tally| tally.not_exercised));
-            writeln!(out, "| {} | {held} | {violations} | {warnings} | {missed} |", text(&section.section))?;
+    for section in report.outline() {
+        let mut can_fail = section.requirements.iter().copied().filter(|r| r.level != Level::Open).peekable();
+        if can_fail.peek().is_none() {
+            continue;
         }
+        let tally: Tally = can_fail.collect();
+        let held = tally.count(&[Outcome::Held]);
+        let broken = tally.count(&[Outcome::Violated, Outcome::StaleKnownFailing]);
+        let (warnings, missed) =
+            (tally.count(&[Outcome::Warning]), tally.count(&[Outcome::Gap, Outcome::NotExercised]));
+        writeln!(out, "| {} | {held} | {broken} | {warnings} | {missed} |", text(section.name))?;
     }
     writeln!(out, "\n</details>")
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::summary::{headline, lines, sentence};
+use super::summary::{lines, sentence};
 use crate::exit_code::ExitCode;
 use animal_store_conformance::redaction::HIDDEN;
 use animal_store_conformance::report::{
@@ -198,7 +198,7 @@ fn invocation(report: &Report) -> Value {
         "executionSuccessful": report.ended_early.is_none(),
         "commandLine": report.rerun_command,
         "exitCode": ExitCode::from(report.verdict).number(),
-        "exitCodeDescription": headline(report),
+        "exitCodeDescription": report.headline(),
         "toolExecutionNotifications": notifications,
     });
     let start = report.started_at.as_ref().and_then(|time| time.parse::<Timestamp>().ok());

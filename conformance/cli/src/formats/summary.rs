@@ -1,39 +1,6 @@
 //! Failures as plain text, for formats that contain text.
 
-use animal_store_conformance::layout::counted;
 use animal_store_conformance::report::{Evidence, Report, RequirementReport};
-use animal_store_rules::catalogue::Level;
-
-/// The verdict in a line: `violates: 58 of 60 stated requirements held, 2 broken, 1 inferred broken`.
-pub(super) fn headline(report: &Report) -> String {
-    let (stated, inferred) = (report.total(Level::Stated), report.total(Level::Inferred));
-    let selected = stated.selected();
-    let mut parts = vec![format!("{} of {selected} stated requirements held", stated.pass)];
-    for (count, what) in [
-        (stated.fail, "broken"),
-        (stated.not_exercised, "not exercised"),
-        (stated.known_failing + inferred.known_failing, "known to fail"),
-        (stated.stale_known_failing + inferred.stale_known_failing, "with an expired known failure"),
-        (inferred.fail, "inferred broken"),
-    ] {
-        if count > 0 {
-            parts.push(format!("{count} {what}"));
-        }
-    }
-    parts.extend(report.missing_occasion().map(str::to_owned));
-    format!("{}: {}", report.verdict_shown(), parts.join(", "))
-}
-
-/// The cost of the run in a line: requests, refusals, animals and time.
-pub(super) fn cost(report: &Report) -> String {
-    format!(
-        "{} requests, {} refused with 429, {} created, {:.1} s",
-        report.requests,
-        report.refused,
-        counted(report.created, "animal"),
-        std::time::Duration::from_millis(report.duration_ms).as_secs_f64()
-    )
-}
 
 /// The worst failure of a requirement, in a sentence.
 pub(super) fn sentence(requirement: &RequirementReport) -> String {

@@ -62,7 +62,7 @@
     if (link && link.hash === location.hash) follow();
   });
   addEventListener("beforeprint", () => {
-    for (const details of all(".group > details, .requirement.broken, .requirement.warning")) details.open = true;
+    for (const details of all(".group > details, .requirement:is(.violated, .stale-known-failing, .warning)")) details.open = true;
   });
 
   for (const button of all(".copy")) {

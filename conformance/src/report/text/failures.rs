@@ -49,7 +49,7 @@ pub(super) fn list(
 
 /// A broken requirement.
 pub(super) fn failure(page: &mut Page, report: &Report, requirement: &RequirementReport, style: Style, detail: Detail) {
-    let (mark, _) = mark(requirement);
+    let (mark, _) = mark(requirement.outcome());
     page.blank();
     page.entry(2, (&format!("{mark} {}", requirement.id), style), (&requirement.title, PLAIN));
     let clause = format!(

@@ -1,12 +1,10 @@
 //! Everything but failures: gaps of the run, known failures, choices, and the results of each section.
 
-use anstyle::Style;
-
-use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
+use super::page::{BOLD, DIM, PLAIN, Page, RED, YELLOW};
 use super::{Detail, failures, mark};
 use crate::layout::{cut, width};
 use crate::report::counts::PARTLY_SEEN;
-use crate::report::{Choice, Report, RequirementReport, Tally};
+use crate::report::{Choice, Outcome, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::Status;
@@ -62,40 +60,31 @@ pub(super) fn choices(page: &mut Page, report: &Report, detail: Detail) {
     }
 }
 
-/// A line for each section, with the number of its requirements that held.
+/// A line for each section, with the worst outcome and the number of its requirements that held.
 pub(super) fn sections(page: &mut Page, report: &Report) {
-    let widest = report.coverage.iter().map(|section| width(&section.section)).max().unwrap_or(0);
-    let rows: Vec<(String, Style, String)> = report
-        .coverage
-        .iter()
-        .filter_map(|section| {
-            let counts: Vec<String> = section.tallies.iter().filter_map(count).collect();
-            let (mark, style) = worst(report, &section.section);
-            let head = format!("{mark} {:widest$}", section.section);
-            (!counts.is_empty()).then(|| (head, style, counts.join(", ")))
-        })
-        .collect();
+    let outline = report.outline();
+    let widest = outline.iter().map(|section| width(section.name)).max().unwrap_or(0);
+    let mut rows = Vec::new();
+    for section in outline {
+        let can_fail = section.requirements.iter().copied().filter(|r| r.selected && r.level != Level::Open);
+        let Some(worst) = can_fail.clone().map(RequirementReport::outcome).min() else { continue };
+        let mut counts = Vec::new();
+        for level in [Level::Stated, Level::Inferred] {
+            let tally: Tally = can_fail.clone().filter(|requirement| requirement.level == level).collect();
+            if tally.selected() > 0 {
+                let held = tally.count(&[Outcome::Held]);
+                counts.push(format!("{held} of {} {}", tally.selected(), level.as_str()));
+            }
+        }
+        rows.push((section.name, worst, counts.join(", ")));
+    }
     if !rows.is_empty() {
         page.title(BOLD, "Results by section of the specification");
-        rows.iter().for_each(|(head, style, counts)| page.entry(2, (head, *style), (counts, DIM)));
     }
-}
-
-/// The number of the selected requirements of a level that held, in words.
-fn count(tally: &Tally) -> Option<String> {
-    let selected = tally.requirements - tally.not_selected;
-    (tally.level != Level::Open && selected > 0)
-        .then(|| format!("{} of {selected} {}", tally.pass, tally.level.as_str()))
-}
-
-/// The mark of the worst result in a section, or `-` if nothing was exercised.
-fn worst(report: &Report, section: &str) -> (&'static str, Style) {
-    let marks: Vec<(&str, Style)> =
-        report.requirements.iter().filter(|r| r.selected && r.section == section).map(mark).collect();
-    [("✗", RED), ("!", YELLOW), ("~", YELLOW), ("?", YELLOW), ("✓", GREEN)]
-        .into_iter()
-        .find(|(mark, _)| marks.iter().any(|(other, _)| other == mark))
-        .unwrap_or(("-", DIM))
+    for (name, worst, counts) in rows {
+        let (mark, style) = mark(worst);
+        page.entry(2, (&format!("{mark} {name:widest$}"), style), (&counts, DIM));
+    }
 }
 
 /// The requirements that held, each with the part that could not be seen.
@@ -109,26 +98,31 @@ pub(super) fn partly_seen(page: &mut Page, report: &Report) {
 
 /// A line for each requirement.
 pub(super) fn requirements(page: &mut Page, report: &Report) {
-    let mut section = "";
     let widest = report.requirements.iter().map(|requirement| width(&requirement.id)).max().unwrap_or(0);
-    for requirement in report.requirements.iter().filter(|r| r.selected && r.level != Level::Open) {
-        if requirement.section != section {
-            section = &requirement.section;
-            page.title(BOLD, section);
-        }
-        let (mark, style) = mark(requirement);
-        let note = match requirement.status {
-            Status::NotExercised => "not exercised".to_owned(),
-            Status::Fail | Status::KnownFailing | Status::StaleKnownFailing if requirement.failures > 0 => {
-                format!("{} · {} of {} times", requirement.title, requirement.failures, requirement.judged)
+    for section in report.outline() {
+        let can_fail = section.requirements.into_iter().filter(|r| r.selected && r.level != Level::Open);
+        for (index, requirement) in can_fail.enumerate() {
+            if index == 0 {
+                page.title(BOLD, section.name);
             }
-            _ => requirement.title.clone(),
-        };
-        let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
-        let confidence = requirement.confidence().map_or_else(String::new, |confidence| format!(" · {confidence}"));
-        let head = format!("{mark} {:widest$}", requirement.id);
-        page.entry(2, (&head, style), (&format!("{note}{level}{confidence}"), DIM));
+            self::requirement(page, requirement, widest);
+        }
     }
+}
+
+fn requirement(page: &mut Page, requirement: &RequirementReport, widest: usize) {
+    let (mark, style) = mark(requirement.outcome());
+    let note = match requirement.status {
+        Status::NotExercised => "not exercised".to_owned(),
+        Status::Fail | Status::KnownFailing | Status::StaleKnownFailing if requirement.failures > 0 => {
+            format!("{} · {} of {} times", requirement.title, requirement.failures, requirement.judged)
+        }
+        _ => requirement.title.clone(),
+    };
+    let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
+    let confidence = requirement.confidence().map_or_else(String::new, |confidence| format!(" · {confidence}"));
+    let head = format!("{mark} {:widest$}", requirement.id);
+    page.entry(2, (&head, style), (&format!("{note}{level}{confidence}"), DIM));
 }
 
 /// The lines of the difference that are shown without `-v`.
@@ -193,7 +187,7 @@ pub(super) fn recap(page: &mut Page, report: &Report) {
     page.title(RED, "To fix, in this order");
     let widest = broken.iter().map(|requirement| width(&requirement.id)).max().unwrap_or(0);
     for requirement in broken {
-        let (mark, style) = mark(requirement);
+        let (mark, style) = mark(requirement.outcome());
         let head = format!("{mark} {:widest$}  ", requirement.id);
         let room = page.room(2 + width(&head)).min(MAX_RECAP);
         page.verbatim(2, &format!("{style}{head}{style:#}{}", cut(&requirement.findings().replace('\n', " "), room)));

@@ -8,10 +8,8 @@ mod page;
 use anstyle::Style;
 
 use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
-use super::{Outcome, Report, RequirementReport};
-use crate::layout::counted;
+use super::{Outcome, Report};
 use crate::redaction::Printable;
-use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Verdict;
 
 /// The level of detail.
@@ -93,10 +91,9 @@ fn head(page: &mut Page, report: &Report) {
     let simulated = report.real_duration_ms.map_or_else(String::new, |real| {
         format!(" (simulated clock: {} s passed in {}.{} s)", report.duration_ms / 1000, real / 1000, real % 1000 / 100)
     });
-    let missing = report.missing_occasion().map_or_else(String::new, |missing| format!(" ({missing})"));
-    let subject = format!("{}{simulated}{missing}", report.subject());
+    let subject = format!("{}{simulated}", report.subject());
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&subject, BOLD));
-    page.text(0, PLAIN, &counts(report));
+    page.text(0, PLAIN, &report.counts());
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
     let strict = if report.strict { ", strict" } else { "" };
     page.text(0, DIM, &format!("profile {}{}{plan}{strict}", report.profile.as_str(), report.side_judged()));
@@ -126,27 +123,6 @@ fn verdict_style(verdict: Verdict) -> Style {
     }
 }
 
-fn counts(report: &Report) -> String {
-    let (stated, inferred) = (report.total(Level::Stated), report.total(Level::Inferred));
-    let known: String = [
-        (stated.known_failing + inferred.known_failing, "known to fail"),
-        (stated.stale_known_failing + inferred.stale_known_failing, "with an expired known failure"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, word)| format!("; {count} {word}"))
-    .collect();
-    format!(
-        "{} of {} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken{known}",
-        stated.pass,
-        stated.selected(),
-        stated.fail,
-        stated.not_exercised,
-        inferred.pass,
-        inferred.fail,
-    )
-}
-
 /// The end of the report: broken requirements in a line each, the rerun command, the files, the cost, and the verdict again.
 fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
     if detail != Detail::Quiet && report.verdict == Verdict::Violates {
@@ -162,15 +138,7 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
         page.text(0, DIM, "Report files:");
         files.iter().for_each(|file| page.verbatim(2, file));
     }
-    let figures = format!(
-        "{}, {} refused with 429, {} created, {}.{:01} s, seed {}",
-        requests(report),
-        report.refused,
-        counted(report.created, "animal"),
-        report.duration_ms / 1000,
-        report.duration_ms % 1000 / 100,
-        report.seed
-    );
+    let figures = format!("{}, seed {}", report.cost(), report.seed);
     let (tool, catalogue) = (&report.tool, &report.catalogue);
     let digest = catalogue.short();
     page.blank();
@@ -187,17 +155,7 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&figures, PLAIN));
 }
 
-/// The number of requests that were sent, with the key and without it.
-fn requests(report: &Report) -> String {
-    let with_key = report.requests_with_key.min(report.requests);
-    match report.requests - with_key {
-        0 => counted(report.requests, "request"),
-        without => format!("{} with the key, {without} without", counted(with_key, "request")),
-    }
-}
-
-fn mark(requirement: &RequirementReport) -> (&'static str, Style) {
-    let outcome = requirement.outcome();
+fn mark(outcome: Outcome) -> (&'static str, Style) {
     let style = match outcome {
         Outcome::Held => GREEN,
         Outcome::Violated | Outcome::StaleKnownFailing => RED,

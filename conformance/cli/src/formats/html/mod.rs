@@ -18,8 +18,8 @@ const STYLE: &str = include_str!("../../../templates/report/style.css");
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
 
 /// The SHA-256 digests of the style and of the script in base64, which a test verifies.
-const STYLE_DIGEST: &str = "sha256-7Imm+vq5VNdafZrkXQEpsB2Jp8fQGGz1GcuvKoFS73M=";
-const SCRIPT_DIGEST: &str = "sha256-1ghvJzG5CpFAu105+Lx0Zk+25JtnPB8+n0XwkPrjOIQ=";
+const STYLE_DIGEST: &str = "sha256-l4Af3+7ayifyvkIlBBkk7vT1/XdaP7caeFe59UJBrqg=";
+const SCRIPT_DIGEST: &str = "sha256-NznkBwNPrABquE0OUvPrbf+YIjNF4uiB6NaZPq3IuRM=";
 
 /// The Content-Security-Policy of the page: nothing may be loaded, and the only style and script are those with these digests.
 fn policy() -> String {

@@ -11,11 +11,11 @@ use super::timeline::{self, Chart};
 use super::{SCRIPT, STYLE, body};
 use animal_store_conformance::layout::{capitalized, counted};
 use animal_store_conformance::report::{
-    Choice, Evidence, LimitsShown, Outcome, Report, ReportedExchange, RequirementReport,
+    Choice, Evidence, LimitsShown, Outcome, Report, ReportedExchange, RequirementReport, Tally,
 };
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
-use animal_store_rules::verdict::{Status, Verdict};
+use animal_store_rules::verdict::Verdict;
 
 /// The levels, in the order of their weight.
 const LEVELS: [Level; 3] = [Level::Stated, Level::Inferred, Level::Open];
@@ -37,7 +37,7 @@ pub(super) struct Page<'r> {
     causes: Vec<CausedBy<'r>>,
     findings: Vec<&'r RequirementReport>,
     sections: Vec<Section<'r>>,
-    marks: Vec<(Mark, usize)>,
+    outcomes: Vec<(Outcome, usize)>,
     levels: Vec<(Level, usize)>,
     charts: Vec<Chart>,
     requests: Requests<'r>,
@@ -47,7 +47,8 @@ impl<'r> Page<'r> {
     /// The page of a report.
     pub(super) fn new(report: &'r Report) -> Page<'r> {
         let all = &report.requirements;
-        let marks = Mark::ALL.map(|mark| (mark, all.iter().filter(|r| Mark::of(r) == mark).count()));
+        let tally: Tally = all.iter().collect();
+        let outcomes = Outcome::ALL.map(|outcome| (outcome, tally.count(&[outcome])));
         let levels = LEVELS.map(|level| (level, all.iter().filter(|r| r.level == level).count()));
         let mut findings = report.to_fix();
         let causes = caused(report, &mut findings);
@@ -64,7 +65,7 @@ impl<'r> Page<'r> {
             causes,
             findings,
             sections: sections(report),
-            marks: marks.into_iter().filter(|(_, count)| *count > 0).collect(),
+            outcomes: outcomes.into_iter().filter(|(_, count)| *count > 0).collect(),
             levels: levels.into_iter().filter(|(_, count)| *count > 0).collect(),
             charts: timeline::charts(&report.timeline),
             requests: requests::listed(report),
@@ -79,66 +80,6 @@ impl Page<'_> {
     }
 }
 
-/// The result of a requirement, as the page marks it: by a shape and a word, and by a colour that repeats them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Mark {
-    /// The requirement was broken, which is a violation.
-    Broken,
-    /// The requirement was broken, which is a warning.
-    Warning,
-    /// The requirement is known to fail.
-    Known,
-    /// The requirement was not exercised.
-    Unjudged,
-    /// The requirement held.
-    Held,
-    /// The requirement is open.
-    Choice,
-    /// The requirement was not selected.
-    LeftOut,
-}
-
-impl Mark {
-    const ALL: [Mark; 7] =
-        [Mark::Broken, Mark::Warning, Mark::Known, Mark::Unjudged, Mark::Held, Mark::Choice, Mark::LeftOut];
-
-    /// The mark of a requirement.
-    pub(super) fn of(requirement: &RequirementReport) -> Mark {
-        match requirement.outcome() {
-            Outcome::Violated | Outcome::StaleKnownFailing => Mark::Broken,
-            Outcome::Warning => Mark::Warning,
-            Outcome::KnownFailing => Mark::Known,
-            Outcome::Held => Mark::Held,
-            Outcome::Open => Mark::Choice,
-            Outcome::NotSelected => Mark::LeftOut,
-            _ => Mark::Unjudged,
-        }
-    }
-
-    /// The names of the mark in the page's markup and in its text.
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Mark::Broken => ("broken", "Broken"),
-            Mark::Warning => ("warning", "Warning"),
-            Mark::Known => ("known", "Known to fail"),
-            Mark::Unjudged => ("unjudged", "Not exercised"),
-            Mark::Held => ("held", "Held"),
-            Mark::Choice => ("choice", "Open choice"),
-            Mark::LeftOut => ("left-out", "Not selected"),
-        }
-    }
-
-    /// The name of the mark in the page's markup.
-    pub(super) fn slug(self) -> &'static str {
-        self.names().0
-    }
-
-    /// The name of the mark in the page's text.
-    pub(super) fn word(self) -> &'static str {
-        self.names().1
-    }
-}
-
 /// A section of the specification and its requirements.
 pub(super) struct Section<'r> {
     name: &'r str,
@@ -149,12 +90,11 @@ pub(super) struct Section<'r> {
     tally: String,
 }
 
-/// A requirement with its mark.
+/// A requirement with its evidence.
 pub(super) struct Row<'r> {
     requirement: &'r RequirementReport,
-    mark: Mark,
     /// A summary of the requirement's result.
-    outcome: String,
+    result: String,
     proofs: Vec<Proof<'r>>,
 }
 
@@ -194,15 +134,14 @@ pub(super) struct Shown<'r> {
 fn sections(report: &Report) -> Vec<Section<'_>> {
     let mut shown = BTreeMap::new();
     let mut sections = Vec::new();
-    for requirements in report.requirements.chunk_by(|one, next| one.section == next.section) {
+    for section in report.outline() {
+        let tally = tally(&section.requirements.iter().copied().collect());
         let mut rows = Vec::new();
-        for requirement in requirements {
-            let mark = Mark::of(requirement);
+        for requirement in section.requirements {
             let proofs = proofs(report, requirement, &mut shown);
-            rows.push(Row { requirement, mark, outcome: outcome(requirement, mark), proofs });
+            rows.push(Row { requirement, result: result(requirement), proofs });
         }
-        let name = &requirements[0].section;
-        sections.push(Section { name, slug: slug(name), tally: tally(&rows), rows });
+        sections.push(Section { name: section.name, slug: slug(section.name), tally, rows });
     }
     sections
 }
@@ -238,35 +177,33 @@ fn slug(name: &str) -> String {
 }
 
 /// The number of selected requirements that are broken, or else of those that held.
-fn tally(rows: &[Row]) -> String {
-    let count = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();
-    let judgeable = rows.iter().filter(|row| !matches!(row.mark, Mark::Choice | Mark::LeftOut)).count();
-    match (count(Mark::Broken) + count(Mark::Warning), judgeable) {
-        (0, 0) if count(Mark::Choice) > 0 => "open".to_owned(),
+fn tally(tally: &Tally) -> String {
+    let open = tally.count(&[Outcome::Open]);
+    let broken = tally.count(&[Outcome::Violated, Outcome::StaleKnownFailing, Outcome::Warning]);
+    match (broken, tally.selected() - open) {
+        (0, 0) if open > 0 => "open".to_owned(),
         (0, 0) => "not selected".to_owned(),
-        (0, all) => format!("{} of {all} held", count(Mark::Held)),
+        (0, all) => format!("{} of {all} held", tally.count(&[Outcome::Held])),
         (broken, all) => format!("{broken} of {all} broken"),
     }
 }
 
-fn outcome(requirement: &RequirementReport, mark: Mark) -> String {
+fn result(requirement: &RequirementReport) -> String {
     let RequirementReport { failures, judged, .. } = requirement;
     let share = match judged.max(failures) {
         1 => "once".to_owned(),
         all => format!("{failures} of {all} times"),
     };
-    match mark {
-        Mark::Broken if requirement.status == Status::StaleKnownFailing => {
-            format!("expired known failure, broken {share}")
-        }
-        Mark::Known if *failures == 0 => "hidden by a known failure".to_owned(),
-        Mark::Broken | Mark::Warning => format!("broken {share}"),
-        Mark::Known => format!("known to fail, {share}"),
-        Mark::Unjudged => "not exercised".to_owned(),
-        Mark::Held => format!("held {}", times(*judged)),
-        Mark::Choice if requirement.observed.is_some() => "choice recorded".to_owned(),
-        Mark::Choice => "not observed".to_owned(),
-        Mark::LeftOut => "not selected".to_owned(),
+    match requirement.outcome() {
+        Outcome::StaleKnownFailing => format!("expired known failure, broken {share}"),
+        Outcome::KnownFailing if *failures == 0 => "hidden by a known failure".to_owned(),
+        Outcome::Violated | Outcome::Warning => format!("broken {share}"),
+        Outcome::KnownFailing => format!("known to fail, {share}"),
+        Outcome::Gap | Outcome::NotExercised => "not exercised".to_owned(),
+        Outcome::Held => format!("held {}", times(*judged)),
+        Outcome::Open if requirement.observed.is_some() => "choice recorded".to_owned(),
+        Outcome::Open => "not observed".to_owned(),
+        _ => "not selected".to_owned(),
     }
 }
 
@@ -279,7 +216,7 @@ pub(super) struct Bar {
 
 /// A part of a bar. Place and width are in thousandths of the bar.
 pub(super) struct Part {
-    mark: Mark,
+    outcome: Outcome,
     /// The name of the result.
     word: &'static str,
     count: usize,
@@ -289,39 +226,32 @@ pub(super) struct Part {
 
 impl Bar {
     fn new(report: &Report, level: Level) -> Option<Bar> {
-        let of_level: Vec<&RequirementReport> =
-            report.requirements.iter().filter(|r| r.level == level && r.selected).collect();
-        let seen = of_level.iter().filter(|r| r.observed.is_some()).count();
-        let total = of_level.len();
-        let counts: Vec<(Mark, &'static str, usize)> = if level == Level::Open {
-            vec![(Mark::Choice, "recorded", seen), (Mark::Unjudged, "not observed", total - seen)]
+        let of_level = report.requirements.iter().filter(|r| r.level == level && r.selected);
+        let tally: Tally = of_level.clone().collect();
+        let total = tally.selected();
+        let counts = if level == Level::Open {
+            let seen = of_level.filter(|requirement| requirement.observed.is_some()).count();
+            vec![(Outcome::Open, "recorded", seen), (Outcome::NotExercised, "not observed", total - seen)]
         } else {
-            [
-                (Mark::Held, "held"),
-                (Mark::Broken, "broken"),
-                (Mark::Warning, "warning"),
-                (Mark::Known, "known to fail"),
-                (Mark::Unjudged, "not exercised"),
-            ]
-            .map(|(mark, word)| (mark, word, of_level.iter().filter(|r| Mark::of(r) == mark).count()))
-            .to_vec()
+            let mut outcomes = Outcome::ALL;
+            outcomes.sort_by_key(|outcome| *outcome != Outcome::Held);
+            outcomes.map(|outcome| (outcome, outcome.word(), tally.count(&[outcome]))).to_vec()
         };
         let mut before = 0;
-        let parts = counts.into_iter().filter(|(_, _, count)| *count > 0).map(|(mark, word, count)| {
+        let mut parts = Vec::new();
+        for (outcome, word, count) in counts.into_iter().filter(|(_, _, count)| *count > 0) {
             let x = before * 1000 / total;
             before += count;
-            Part { mark, word, count, x, width: before * 1000 / total - x }
-        });
-        let parts: Vec<Part> = parts.collect();
+            parts.push(Part { outcome, word, count, x, width: before * 1000 / total - x });
+        }
         (total > 0).then_some(Bar { level, total, parts })
     }
 }
 
 fn sentence(report: &Report) -> String {
-    let selected = |r: &&RequirementReport| r.selected && r.level == Level::Stated;
-    let stated = report.requirements.iter().filter(selected).count();
-    let all = report.requirements.iter().filter(|r| r.level == Level::Stated).count();
-    let unjudged = report.requirements.iter().filter(selected).filter(|r| r.status == Status::NotExercised).count();
+    let tally = report.tally(Level::Stated);
+    let (stated, all) = (tally.selected(), tally.count(&Outcome::ALL));
+    let unjudged = tally.count(&[Outcome::Gap, Outcome::NotExercised]);
     let violations = report.requirements.iter().filter(|r| r.violation).count();
     let of_stated = |count: usize| format!("{count} of {}", counted(stated, "stated requirement"));
     let violated = if violations == 1 { "requirement is violated" } else { "requirements are violated" };
