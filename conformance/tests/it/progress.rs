@@ -18,12 +18,12 @@ async fn where_no_terminal_is_each_probe_gets_a_line() {
     let stderr = text(&output.stderr);
     let begin = [
         "preflight",
-        "tour (1 of 6): 1 of about ",
-        "near misses (2 of 6): ",
-        "credentials (3 of 6): ",
-        "properties (4 of 6): ",
-        "sequence (5 of 6): ",
-        "full page (6 of 6): ",
+        "tour 1/6 · 1/",
+        "near misses 2/6 · ",
+        "credentials 3/6 · ",
+        "properties 4/6 · ",
+        "sequence 5/6 · ",
+        "full page 6/6 · ",
     ];
     assert_eq!(stderr.lines().count(), begin.len(), "{stderr}");
     for (line, begin) in stderr.lines().zip(begin) {

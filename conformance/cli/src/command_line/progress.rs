@@ -131,7 +131,7 @@ impl Progress {
             Event::Broken { id, title } => return self.prints_lines().then(|| format!("✗ {id}: {title}")),
             Event::Aside(name) => (*name).to_owned(),
             Event::Note(note) => return self.prints_lines().then(|| format!("note: {note}")),
-            Event::Probe(_) => state.probe_line(),
+            Event::Probe(_) => state.text(Instant::now(), usize::MAX),
             Event::Waiting { time, reason } if *time >= WORTH_A_LINE => {
                 format!("waiting {:.0} s for {reason}", time.as_secs_f64().ceil())
             }
@@ -206,19 +206,8 @@ impl State {
     fn place(&self) -> String {
         match (self.aside, self.planned) {
             (Some(aside), _) => aside.to_owned(),
-            (None, Some((probes, _))) if self.begun > 0 => format!("{} ({} of {probes})", self.probe, self.begun),
+            (None, Some((probes, _))) if self.begun > 0 => format!("{} {}/{probes}", self.probe, self.begun),
             _ => self.probe.to_owned(),
-        }
-    }
-
-    fn probe_line(&self) -> String {
-        match self.planned {
-            // Reads that are repeated, and failures that are simplified, come on top of the plan.
-            Some((_, requests)) if self.sent <= requests => {
-                format!("{}: {} of about {requests} requests sent", self.place(), self.sent)
-            }
-            Some(_) => format!("{}: {} requests sent", self.place(), self.sent),
-            None => self.place(),
         }
     }
 
@@ -234,13 +223,9 @@ impl State {
         )
     }
 
-    /// The text of the status line, in at most this many columns.
+    /// The probe, the wait and the number of requests, in at most this many columns.
     fn text(&self, now: Instant, columns: usize) -> String {
-        let mut parts = vec![match (self.aside, self.planned) {
-            (Some(aside), _) => aside.to_owned(),
-            (None, Some((probes, _))) if self.begun > 0 => format!("{} {}/{probes}", self.probe, self.begun),
-            _ => self.probe.to_owned(),
-        }];
+        let mut parts = vec![self.place()];
         if let Some((until, reason)) = &self.waiting
             && *until > now
         {
@@ -250,6 +235,7 @@ impl State {
             parts.push(format!("waiting {minutes:.0}:{seconds:02.0} for {reason}"));
         }
         parts.push(match (self.planned, self.left) {
+            // Reads that are repeated, and failures that are simplified, come on top of the plan.
             (Some((_, requests)), Some(left)) if self.sent <= requests => {
                 format!("{}/{requests} requests, budget {left}", self.sent)
             }
@@ -318,6 +304,5 @@ mod tests {
         state.update(&Event::Aside("second look"), now);
         state.update(&exchange(159, 2_341), now);
         assert_eq!(state.text(now, 200), "second look · 159 requests, budget 2341");
-        assert_eq!(state.probe_line(), "second look: 159 requests sent");
     }
 }
