@@ -31,7 +31,7 @@ use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::exchange::{Exchange, Request};
-use plan::{Plan, Probe, Turn};
+use plan::{Probe, RunPlan, Turn};
 use session::{Session, Stop};
 
 /// Runs the probes that the options select, in an order in which ordinary traffic exhausts the windows. `after_each` examines the
@@ -110,7 +110,7 @@ pub async fn without_a_key(session: &mut Session<'_>, options: &Options) -> Resu
     credentials::of_tour(session, 1, &options.scope).await
 }
 
-async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, probe: Probe) -> Result<(), Stop> {
+async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &RunPlan, probe: Probe) -> Result<(), Stop> {
     let profile = options.scope.profile;
     match probe {
         Probe::Tour => {
@@ -155,7 +155,7 @@ fn leave_unfinished(session: &mut Session<'_>, probes: &[Probe]) {
 }
 
 /// Waits for a window that has room for the planned requests.
-async fn begin(session: &mut Session<'_>, plan: &Plan) -> Result<(), Stop> {
+async fn begin(session: &mut Session<'_>, plan: &RunPlan) -> Result<(), Stop> {
     if !plan.exhausts() {
         return quota::watch::too_short_a_window(session, quota::watch::ENOUGH).await;
     }

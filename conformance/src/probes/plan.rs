@@ -113,11 +113,12 @@ impl Probe {
 /// The plan of a run. Its numbers hold for a server with fixed windows whose reads do not lag. Other servers take more, and no run
 /// takes more than [`Options::max_requests`].
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Plan {
+#[non_exhaustive]
+pub struct RunPlan {
     /// The probes in order, after preflight.
-    pub probes: Vec<Probe>,
+    pub(crate) probes: Vec<Probe>,
     /// Whether [`near_misses::aside`] are sent in a window that has been used little.
-    pub sends_aside: bool,
+    pub(crate) sends_aside: bool,
     /// The usual number of requests, if the limit is known.
     pub requests: usize,
     /// The usual number of requests with a key.
@@ -132,7 +133,7 @@ pub struct Plan {
     pub is_cut: bool,
 }
 
-impl Plan {
+impl RunPlan {
     /// Returns true if a probe of the plan exhausts the key.
     #[must_use]
     pub fn exhausts(&self) -> bool {
@@ -142,7 +143,7 @@ impl Plan {
 
 /// Plans a run, given the limits of the plan, the window that the first responses report, or neither.
 #[must_use]
-pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> Plan {
+pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> RunPlan {
     let (scope, creates) = (&options.scope, options.scope.profile.creates());
     let custom = options.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
@@ -201,7 +202,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let requests = (keyed + keyless).min(options.max_requests);
     let is_generated = selection.needs(RunPart::Generated) && scope.sends_unknown_keys();
     let generated_keyless = if is_generated { cases } else { 0 };
-    Plan {
+    RunPlan {
         probes,
         sends_aside,
         requests,
@@ -301,11 +302,11 @@ mod tests {
     use super::*;
     use crate::options::Earlier;
 
-    fn plan_on(name: &str, change: impl FnOnce(&mut Options)) -> Plan {
+    fn plan_on(name: &str, change: impl FnOnce(&mut Options)) -> RunPlan {
         let mut options = Options::new("http://127.0.0.1:1/v1", "sk-1").expect("usable options");
         options.plan = name.parse().ok();
         change(&mut options);
-        plan(&options, options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits), None)
+        RunPlan::of(&options)
     }
 
     #[test]
@@ -350,7 +351,7 @@ mod tests {
             plan_on("free", |options| options.scope.skip = skip.iter().map(|id| (*id).to_owned()).collect())
         };
         let all = skipping(&[]);
-        let has = |plan: &Plan, probe: fn(&Probe) -> bool| plan.probes.iter().any(probe);
+        let has = |plan: &RunPlan, probe: fn(&Probe) -> bool| plan.probes.iter().any(probe);
         let without_auth = skipping(&["auth"]);
         assert!(!has(&without_auth, |probe| matches!(probe, Probe::Credentials(_))), "{without_auth:?}");
         assert!(without_auth.keyless < 20 && without_auth.keyless < all.keyless, "{without_auth:?}");

@@ -3,7 +3,7 @@
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::{self, Detail};
-use animal_store_conformance::{ApiKey, Forecast, Judge, Options};
+use animal_store_conformance::{ApiKey, Judge, Options, RunPlan};
 use animal_store_lab::Variation;
 use animal_store_lab::faults::faults;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
@@ -58,7 +58,7 @@ async fn the_reference_conforms_on_every_plan_and_a_run_sends_no_more_than_its_p
     for (plan, stated) in [(Plan::Free, "free"), (Plan::Pro, "pro"), (Plan::Business, "business")] {
         let mut announced = options("http://127.0.0.1:1/v1", Profile::Full);
         announced.plan = Some(stated.parse().expect("a plan"));
-        let announced = Forecast::of(&announced);
+        let announced = RunPlan::of(&announced);
         let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z").await;
         assert_eq!(report.verdict, Verdict::Conforms, "{stated}: {:#?}", broken(&report));
         let without = report.requests - report.requests_with_key;

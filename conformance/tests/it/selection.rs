@@ -1,6 +1,6 @@
 //! `--only`: a run sends what the selected requirements need, and no more.
 
-use animal_store_conformance::{Forecast, Judge};
+use animal_store_conformance::{Judge, RunPlan};
 use animal_store_lab::{Setting, Variation};
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
@@ -53,7 +53,7 @@ async fn a_forecast_is_close_to_what_a_run_costs() {
         options.api_key = ApiKey::new(&host.key).expect("a usable key");
         options.plan = plan.name().parse().ok();
         options.scope.skip.extend((!skip.is_empty()).then(|| skip.to_owned()));
-        let forecast = Forecast::of(&options);
+        let forecast = RunPlan::of(&options);
         let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict");
         let keyless = report.requests - report.requests_with_key;
         for (what, expected, sent) in [
@@ -109,7 +109,7 @@ fn the_cost_of_each_requirement_alone_is_known() {
         let mut options = options("http://127.0.0.1:1/v1", Profile::Full);
         options.plan = Some("free".parse().expect("a plan"));
         options.scope.only = vec![requirement.id.clone()];
-        let Forecast { keyed, keyless, animals, .. } = Forecast::of(&options);
+        let RunPlan { keyed, keyless, animals, .. } = RunPlan::of(&options);
         table.push_str(&format!("{:<30} {keyed:>4} {keyless:>4} {animals:>4}\n", requirement.id));
     }
     crate::support::check("costs", &table);

@@ -8,7 +8,7 @@ use super::config::ShownOptions;
 use super::output::{print, usage};
 use super::values::Printed;
 use crate::exit_code::ExitCode;
-use animal_store_conformance::{Forecast, Options};
+use animal_store_conformance::{Options, RunPlan};
 
 /// Prints the options and the plan of a run against this target, and returns the exit code.
 pub(super) fn show(shown: &ShownOptions, options: &Options, target: &str, format: Printed) -> ExitCode {
@@ -34,7 +34,7 @@ pub(super) fn refuse(shown: Option<&ShownOptions>, format: Printed, error: &dyn 
 
 /// The plan of a run against this target, as text.
 fn plan(options: &Options, target: &str) -> String {
-    let plan = Forecast::of(options);
+    let plan = RunPlan::of(options);
     let mut text = format!(
         "{target} · profile {} · {}\n\n",
         options.scope.profile.as_str(),
@@ -44,15 +44,15 @@ fn plan(options: &Options, target: &str) -> String {
         )
     );
     text.push_str("  preflight    1 request, 2 if the first response is inconclusive\n");
-    plan.probes.iter().for_each(|(name, cost)| text.push_str(&format!("  {name:<11}  {cost}\n")));
+    plan.described(options).iter().for_each(|(name, cost)| text.push_str(&format!("  {name:<11}  {cost}\n")));
     text.push_str(&totals(&plan, options));
     text
 }
 
 /// The plan of a run as members of the JSON document.
 fn plan_members(options: &Options, target: &str) -> serde_json::Map<String, serde_json::Value> {
-    let plan = Forecast::of(options);
-    let probes: Vec<String> = plan.probes.iter().map(|(name, cost)| format!("{name} {cost}")).collect();
+    let plan = RunPlan::of(options);
+    let probes: Vec<String> = plan.described(options).iter().map(|(name, cost)| format!("{name} {cost}")).collect();
     let members = [
         ("target", json!(target)),
         ("profile", json!(options.scope.profile.as_str())),
@@ -77,7 +77,7 @@ pub(super) fn target(options: &Options) -> String {
     }
 }
 
-fn totals(plan: &Forecast, options: &Options) -> String {
+fn totals(plan: &RunPlan, options: &Options) -> String {
     if plan.is_cut {
         return format!(
             "\nAt most {} requests in all (--max-requests), {} one-minute windows and {} new animals, which the API cannot delete.\n\
