@@ -16,7 +16,7 @@ use super::totals::size;
 use super::unusable::UnusableRecording;
 use crate::options::Options;
 use crate::report::Report;
-use crate::run::judge::conclude_run;
+use crate::run::judge::conclude;
 
 /// The weight of the exchanges of a sample that are judged at once. A longer recording is divided into parts, and each part is judged as a
 /// sample. A run of up to [`WHOLE_RUN`] is judged as a whole.
@@ -186,7 +186,7 @@ impl Run {
     /// The report of the run on these terms.
     pub(super) fn conclude(mut self, terms: &Terms) -> Report {
         terms.apply_to(&mut self.options);
-        conclude_run(&self.trace, &self.options, self.ended_early, self.took)
+        conclude(&self.trace, &self.options, self.ended_early, self.took)
     }
 }
 

@@ -38,7 +38,7 @@ pub use model::{
 };
 pub use outcome::Outcome;
 pub use outline::{Section, Tally};
-pub use presentation::{curl_lines, shown};
+pub use presentation::shown;
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replica::{Attribution, ReadsElsewhere, Replica};
 pub use shell::shell_word;

@@ -59,15 +59,12 @@ impl<'t> Presentation<'t> {
     /// Presents the trace of a run, or of traffic that is judged by these options, with this redactor.
     pub(crate) fn of_traffic(trace: &'t Trace, options: &Options, redactor: Redactor) -> Presentation<'t> {
         Presentation {
+            trace,
+            prose: redactor.for_prose(),
+            redactor,
             curl_options: rerun_command::curl_options(options),
             sets_request_id: options.transport.sets(REQUEST_ID),
-            ..Presentation::with_redactor(trace, redactor)
         }
-    }
-
-    /// Presents a trace that is not from a run, such as an example, with this redactor.
-    fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
-        Presentation { trace, prose: redactor.for_prose(), redactor, curl_options: Vec::new(), sets_request_id: false }
     }
 
     /// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.
@@ -220,19 +217,11 @@ impl<'t> Presentation<'t> {
     }
 }
 
-/// The `curl` commands that repeat the requests of a run with these options, in the order of the trace. Keys come from
-/// `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
+/// The exchanges of a trace that was made with these options, as a report shows them: each with the `curl` command that repeats its request,
+/// and with bodies of at most 2,000 characters. Keys come from `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
 #[must_use]
-pub fn curl_lines(trace: &Trace, options: &Options) -> Vec<String> {
+pub fn shown(trace: &Trace, options: &Options) -> Vec<ReportedExchange> {
     let presentation = Presentation::of_run(trace, options);
-    trace.exchanges.iter().map(|exchange| presentation.curl(&[&exchange.request])).collect()
-}
-
-/// The exchanges of a trace that is not from a run, such as an example, as a report shows them: each with the `curl` command that repeats
-/// its request, and with bodies of at most 2,000 characters. The redactor replaces the secrets.
-#[must_use]
-pub fn shown(trace: &Trace, redactor: Redactor) -> Vec<ReportedExchange> {
-    let presentation = Presentation::with_redactor(trace, redactor);
     trace.exchanges.iter().map(|exchange| presentation.evidence(exchange)).collect()
 }
 

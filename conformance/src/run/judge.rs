@@ -140,7 +140,7 @@ impl Judge {
         let limited =
             History::without_bodies(&trace).entries.iter().all(|entry| entry.key().is_none() || entry.is_limited());
         let reason = ended_early.clone().unwrap_or_default();
-        let report = conclude_run(&trace, &self.options, ended_early.clone(), Some(took));
+        let report = conclude(&trace, &self.options, ended_early.clone(), Some(took));
         // A 429 from the start may be due to earlier use of the key. One that breaks a rule is a violation.
         if limited && report.verdict == Verdict::Incomplete {
             return Err(UnusableTarget::Limited(reason).into());
@@ -251,19 +251,9 @@ struct Judged {
     report: Report,
 }
 
-/// Judges a trace and assembles the report.
+/// Judges a trace and assembles the report on a run that took this long, if it is known: no exchange shows a wait at the end of the run.
 #[must_use]
-pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
-    conclude_run(trace, options, ended_early, None)
-}
-
-/// Judges a trace and assembles the report on a run that took this long. No exchange shows a wait at the end of the run.
-pub(crate) fn conclude_run(
-    trace: &Trace,
-    options: &Options,
-    ended_early: Option<String>,
-    took: Option<Duration>,
-) -> Report {
+pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, took: Option<Duration>) -> Report {
     let history = History::new(trace);
     let facts = Facts::new(&history);
     let scope = Scope { reports_new_failures: options.earlier.is_some(), ..options.scope.clone() };

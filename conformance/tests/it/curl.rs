@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use animal_store_conformance::context;
 use animal_store_conformance::http::Client;
-use animal_store_conformance::report::{Report, curl_lines};
+use animal_store_conformance::report::{Report, shown};
 use animal_store_conformance::{Judge, Options};
 use animal_store_lab::faults::faults;
 use animal_store_reference::Plan;
@@ -108,7 +108,7 @@ async fn lines(options: &Options, requests: Vec<Request>) -> Vec<String> {
         };
         trace.exchanges.push(exchange);
     }
-    curl_lines(&trace, options)
+    shown(&trace, options).into_iter().map(|exchange| exchange.curl).collect()
 }
 
 /// The shells of this machine, if curl is there as well.

@@ -43,7 +43,7 @@ fn report_on(exchanged: Vec<Exchanged>) -> Report {
         }
     });
     let trace = Trace { exchanges: exchanges.collect(), context: context(&options) };
-    conclude(&trace, &options, None)
+    conclude(&trace, &options, None, None)
 }
 
 /// A server that refuses invalid bodies with 422, and whose Remaining rises once.

@@ -20,7 +20,7 @@ pub(crate) const AWKWARD: &str = "</script><img src=x onerror=alert(1)> &amp; | 
 /// The sample report.
 pub(crate) fn report() -> Report {
     let (trace, options) = run();
-    conclude(&trace, &options, Some("the budget of 8 requests (--max-requests) was spent".to_owned()))
+    conclude(&trace, &options, Some("the budget of 8 requests (--max-requests) was spent".to_owned()), None)
 }
 
 /// The sample report with few requirements, one of each kind, for formats that show each in detail.

@@ -197,7 +197,7 @@ reason = "ticket 3"
     ) -> String {
         let options = Options::new("http://h/v1", "sk-1").unwrap();
         let trace = Trace { context: context(&options), exchanges: Vec::new() };
-        let mut report = conclude(&trace, &options, ended_early.map(str::to_owned));
+        let mut report = conclude(&trace, &options, ended_early.map(str::to_owned), None);
         for requirement in &mut report.requirements {
             requirement.selected = false;
             if let Some((_, failures)) = judged.iter().find(|(id, _)| *id == requirement.id) {

@@ -15,9 +15,7 @@ use super::output::{could_not_run, print, say, usage};
 use super::run::Invocation;
 use super::usage_error::UsageError;
 use crate::exit_code::ExitCode;
-use animal_store_conformance::redaction::HIDDEN;
-use animal_store_conformance::redaction::without_secrets;
-use animal_store_conformance::redaction::{Printable, printable};
+use animal_store_conformance::redaction::{HIDDEN, Printable, without_secrets};
 
 /// Reads a command line, program name first, with the environment and the configuration file.
 ///
@@ -108,14 +106,9 @@ fn clap_exit(mut error: clap::Error) -> ExitCode {
     }
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
         let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
-        let shown = if HIDDEN_VALUES.iter().any(|option| argument.starts_with(option)) {
-            HIDDEN.to_owned()
-        } else if value.contains("://") || value.contains('@') {
-            without_secrets(value)
-        } else {
-            value.clone()
-        };
-        error.insert(ContextKind::InvalidValue, ContextValue::String(printable(&shown)));
+        let is_hidden = HIDDEN_VALUES.iter().any(|option| argument.starts_with(option));
+        let shown = if is_hidden { HIDDEN.to_owned() } else { config::without_secrets(value, None) };
+        error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
     }
     say(Printable::styled(&error.render().ansi().to_string()).without_end());
     ExitCode::Usage

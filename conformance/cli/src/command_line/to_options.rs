@@ -148,7 +148,7 @@ mod tests {
     fn the_command_contains_every_option_that_affects_the_run() {
         let options = unusual();
         let trace = Trace { context: context(&options), exchanges: Vec::new() };
-        let command_line = conclude(&trace, &options, None).rerun_command;
+        let command_line = conclude(&trace, &options, None, None).rerun_command;
         // They prevent a run, stand for other options, replace the base URL, are another source of a key, or serve the first run alone.
         let needless = [
             &["dry-run", "env", "image", "container-port", "container-env", "ready", "api-key-file", "quota-key"][..],

@@ -6,7 +6,9 @@
 
 use std::sync::LazyLock;
 
-use animal_store_conformance::redaction::Redactor;
+use animal_store_conformance::Options;
+use animal_store_conformance::report::{self, ReportedExchange};
+use animal_store_rules::ApiKey;
 use animal_store_rules::catalogue::Requirement;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
@@ -24,14 +26,14 @@ fn read() -> Result<Trace, Unreadable> {
     Ok(Trace { context: head.context()?, exchanges })
 }
 
-/// The redactor for the key of the examples: a variable for the reader's own key replaces it wherever an example is shown.
+/// The example for a requirement, as reports show exchanges.
 #[must_use]
-pub fn redactor() -> Redactor {
-    let mut redactor = Redactor::default();
-    for key in EXAMPLES.context.keys.iter() {
-        redactor.hide(key.reveal(), "${CONFORM_API_KEY}");
-    }
-    redactor
+pub fn shown(requirement: &Requirement) -> Vec<ReportedExchange> {
+    let trace = trace(requirement);
+    let key = trace.context.keys.iter().next().map_or("", ApiKey::reveal);
+    // The recording has a valid address and a valid key.
+    let options = Options::new(&trace.context.base_url, key);
+    options.map(|options| report::shown(&trace, &options)).unwrap_or_default()
 }
 
 /// The example for a requirement, as a trace of lawful exchanges; empty if it cannot be observed over HTTP.

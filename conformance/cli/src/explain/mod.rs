@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::formats::written;
 use animal_store_conformance::layout::{at_most, wrap};
 use animal_store_conformance::redaction::Printable;
-use animal_store_conformance::report::{ReportedExchange, shown};
+use animal_store_conformance::report::ReportedExchange;
 use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
 use animal_store_rules::limits::WORKED_TRACE;
 use animal_store_rules::near_misses::{NearMiss, Target};
@@ -59,13 +59,12 @@ impl ExplainedNearMiss {
 /// Explains a requirement.
 #[must_use]
 pub fn explain(requirement: &'static Requirement) -> Explanation {
-    let trace = examples::trace(requirement);
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
         exercised_by: requirement.needs.iter().map(|part| part.described()).collect(),
         near_misses: near_misses::of_requirement(&requirement.id).into_iter().map(ExplainedNearMiss::of).collect(),
-        example: shown(&trace, examples::redactor()),
+        example: examples::shown(requirement),
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) use self::error::ConfigError;
 use self::file::File;
 pub(super) use self::member::schema;
 use self::member::{Member, Value};
-pub(super) use self::show::ShownOptions;
+pub(super) use self::show::{ShownOptions, without_secrets};
 use super::arguments::Arguments;
 use super::key_file;
 use super::rerun::{Rerun, Taken};
@@ -222,7 +222,7 @@ impl Configuration {
             match setting.origin {
                 _ if values.is_empty() => {}
                 Origin::Report(_) | Origin::ReportedChoice(_) if setting.overridden_by.is_none() => {
-                    let shown: Vec<String> = values.iter().map(|value| show::without_secrets(value, None)).collect();
+                    let shown: Vec<String> = values.iter().map(|value| without_secrets(value, None)).collect();
                     taken.push(format!("{option} {}", shown.join(", ")));
                 }
                 _ => left_out.push(option),

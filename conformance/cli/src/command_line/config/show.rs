@@ -90,7 +90,7 @@ fn default(arg: &Arg) -> String {
 }
 
 /// A value without secrets (of header fields, variables and URLs) and control characters.
-pub(super) fn without_secrets(value: &str, hidden_after: Option<&str>) -> String {
+pub(in crate::command_line) fn without_secrets(value: &str, hidden_after: Option<&str>) -> String {
     let mut shown = value.to_owned();
     if let Some(mark) = hidden_after
         && let Some((name, _)) = value.split_once(mark.trim_end())
