@@ -189,7 +189,11 @@ async fn a_key_comes_from_the_variable_that_the_file_names_and_it_must_be_there(
     let error = place.refusal(&[], &[]).await;
     assert!(error.contains("conform.toml, line 3: api_key_env names the environment variable STORE_KEY"), "{error}");
     let error = place.refusal(&[], &[("STORE_KEY", "sk-04 51")]).await;
-    assert!(error.contains("STORE_KEY: the key holds a character") && !error.contains("51"), "{error}");
+    assert!(
+        error.contains("environment variable STORE_KEY, named in conform.toml, line 3': the key holds")
+            && !error.contains("51"),
+        "{error}"
+    );
     for variables in [[("STORE_KEY", "sk-1")], [("CONFORM_API_KEY", "sk-1")]] {
         assert_eq!(place.conform(&["--dry-run"], &variables).await.status.code(), Some(0));
     }
@@ -430,7 +434,28 @@ async fn the_choices_of_a_report_rank_below_variables_and_the_file_and_its_selec
 #[tokio::test]
 async fn a_variable_that_cannot_be_used_is_named() {
     let error = Place::with("").refusal(&[], &[("CONFORM_TIMEOUT", "soon")]).await;
-    assert!(error.contains("environment variable CONFORM_TIMEOUT: invalid digit"), "{error}");
+    assert!(error.contains("from environment variable CONFORM_TIMEOUT': invalid digit"), "{error}");
+}
+
+#[tokio::test]
+async fn a_value_that_cannot_be_used_is_told_with_its_line_and_without_secrets() {
+    for (file, problems) in [
+        ("seed = 1\nplan = 'gold'", ["'--plan <PLAN> from conform.toml, line 2'", "use free, pro, business"]),
+        ("timeout = 1.5", ["invalid value '1.5'", "conform.toml, line 1'"]),
+        ("profile = 'deeper'", ["line 1'", "possible values: deep"]),
+        ("strict = 'perhaps'", ["line 1'", "--strict"]),
+        ("only = [\n'list',\n'list.aray']", ["'list.aray' for '--only <ID> from conform.toml, line 1'", "list.array?"]),
+        ("base_url = 'localhost/v1'", ["line 1'", "http://localhost:8080/v1"]),
+        ("header = ['Authorization: Bearer sk-0451']", ["line 1'", "Authorization is set by the judge"]),
+        ("report = ['json=']", ["line 1'", "the path is missing"]),
+        // Also of an environment that is not selected, and where the command line overrides the value.
+        ("[environments.a]\n[environments.b]\nwait = -1", ["'-1'", "conform.toml, line 3, [environments.b]'"]),
+    ] {
+        let error = Place::with(file)
+            .refusal(&["--env", "a", "--wait", "1"][..if file.contains("a]") { 4 } else { 0 }], &[])
+            .await;
+        assert!(problems.iter().all(|problem| error.contains(problem)) && !error.contains("0451"), "{error}");
+    }
 }
 
 #[tokio::test]

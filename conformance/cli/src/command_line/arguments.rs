@@ -9,11 +9,12 @@ use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::container::ContainerArguments;
-use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
+use super::values::{self, Color, HeaderField, Printed, ReportFile};
 use super::{compare, completions, diff, init, judge, man, proxy, rules};
 use animal_store_conformance::{Options, Rate, Resolved};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::keys::ApiKey;
 
 /// The end of the help.
 const AFTER_HELP: &str = "\
@@ -65,16 +66,16 @@ pub(super) struct Arguments {
     pub implementation_version: Option<String>,
 
     /// API key to judge with
-    #[arg(long, value_name = "KEY", help_heading = "Keys")]
-    pub api_key: Option<Key>,
+    #[arg(long, value_name = "KEY", value_parser = values::key, help_heading = "Keys")]
+    pub api_key: Option<ApiKey>,
 
     /// File that contains the API key
     #[arg(long, value_name = "FILE", help_heading = "Keys")]
     pub api_key_file: Option<PathBuf>,
 
     /// Second API key: the run exhausts both, and judges whether each has a limit of its own
-    #[arg(long, value_name = "KEY", help_heading = "Keys")]
-    pub quota_key: Option<Key>,
+    #[arg(long, value_name = "KEY", value_parser = values::key, help_heading = "Keys")]
+    pub quota_key: Option<ApiKey>,
 
     /// File that contains the second API key
     #[arg(long, value_name = "FILE", help_heading = "Keys")]

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use super::values::Key;
 use animal_store_conformance::http::errors::of_file;
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 
@@ -19,14 +18,13 @@ pub(super) enum NoKey {
 }
 
 /// The key in a file, without the spaces and line breaks around it.
-pub(super) fn read(path: &Path) -> Result<Key, NoKey> {
+pub(super) fn read(path: &Path) -> Result<ApiKey, NoKey> {
     key(&std::fs::read(path).map_err(NoKey::Unreadable)?)
 }
 
-fn key(bytes: &[u8]) -> Result<Key, NoKey> {
+fn key(bytes: &[u8]) -> Result<ApiKey, NoKey> {
     let text = String::from_utf8_lossy(bytes);
-    let key = ApiKey::new(text.trim_start_matches('\u{feff}').trim())?;
-    Ok(Key::from(key.reveal().to_owned()))
+    Ok(ApiKey::new(text.trim_start_matches('\u{feff}').trim())?)
 }
 
 #[cfg(test)]

@@ -34,13 +34,13 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     // A directory that was deleted contains no file.
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::new());
     let configuration = Configuration::new(&definition, &typed, &folder).map_err(|error| usage(&error))?;
-    let complete = definition.clone().try_get_matches_from(configuration.complete(&line)).map_err(clap_exit)?;
+    let complete = configuration.parse(&definition, &line).map_err(clap_exit)?;
     let mut arguments = Arguments::from_arg_matches(&complete).map_err(clap_exit)?;
     if !arguments.quiet {
         let notes = configuration.unknown_variables().into_iter().chain(configuration.notes());
         notes.for_each(|note| say(format!("note: {note}")));
     }
-    let shown = arguments.dry_run.then(|| configuration.shown(&definition, &complete));
+    let shown = arguments.dry_run.then(|| configuration.shown(&complete));
     if let Err(error) = complete_target(&configuration, &mut arguments) {
         return Err(dry_run::refuse(shown.as_ref(), arguments.format, &error));
     }

@@ -28,6 +28,7 @@ use animal_store_conformance::{Judge, RunError};
 use animal_store_conformance::{ObstacleKind, UnusableTarget};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
 /// The server to judge when no target is named.
@@ -93,7 +94,7 @@ impl Invocation {
         self.arguments.implementation.get_or_insert(name);
         self.arguments.implementation_version.get_or_insert(version);
         self.arguments.base_url = Some(embedded.base_url);
-        self.arguments.api_key = Some(embedded.api_key.into());
+        self.arguments.api_key = ApiKey::new(embedded.api_key).ok();
         self.arguments.exclusive_key = true;
         self.arguments.quota_key = None;
         self.arguments.plan = Some(embedded.plan);

@@ -7,9 +7,8 @@ use super::arguments::Arguments;
 use super::rerun::Rerun;
 use super::selection::{known_failing, scope_of};
 use super::usage_error::UsageError;
-use animal_store_conformance::{Options, UnusableOptions};
+use animal_store_conformance::Options;
 use animal_store_rules::catalogue::scope::Scope;
-use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
 impl Arguments {
@@ -17,18 +16,14 @@ impl Arguments {
     pub(super) fn options(&self) -> Result<Options, UsageError> {
         let base_url = self.base_url.as_deref().ok_or(UsageError::NoTarget)?;
         let api_key = self.api_key.as_ref().ok_or(UsageError::NoKey)?;
-        let mut options = Options::new(base_url, api_key.reveal()).map_err(|error| match error {
-            UnusableOptions::Key(source) => UsageError::Key { option: "--api-key", source },
-            error => UsageError::BaseUrl(error),
-        })?;
+        let mut options = Options::new(base_url, api_key.reveal()).map_err(UsageError::BaseUrl)?;
         for replica in &self.replica {
             options.add_replica(replica).map_err(UsageError::Replica)?;
         }
         for resolved in &self.resolve {
             options.resolve(resolved).map_err(UsageError::Resolve)?;
         }
-        let quota_key = self.quota_key.as_ref().map(|key| ApiKey::new(key.reveal())).transpose();
-        options.quota_key = quota_key.map_err(|source| UsageError::Key { option: "--quota-key", source })?;
+        options.quota_key = self.quota_key.clone();
         if options.quota_key.as_ref() == Some(&options.api_key) {
             return Err(UsageError::OneKey);
         }
@@ -111,6 +106,7 @@ mod tests {
     use animal_store_conformance::{conclude, context};
     use animal_store_rules::catalogue::scope::Profile;
     use animal_store_rules::trace::Trace;
+    use animal_store_rules::trace::keys::ApiKey;
 
     /// Options that all differ from their defaults.
     fn unusual() -> Options {

@@ -3,7 +3,6 @@
 use animal_store_conformance::UnusableOptions;
 use animal_store_conformance::http::errors::of_file;
 use animal_store_rules::toml_error::TomlError;
-use animal_store_rules::trace::keys::UnusableKey;
 
 /// An invalid option, or a missing one. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
@@ -32,9 +31,6 @@ pub(super) enum UsageError {
     /// A key without a target would be ignored by the embedded server.
     #[error("a key needs --base-url URL or --image NAME: the embedded server has its own key")]
     KeyWithoutTarget,
-    /// A key cannot be sent.
-    #[error("{option}: {source}")]
-    Key { option: &'static str, source: UnusableKey },
     /// The second key is equal to the first one.
     #[error("--quota-key is the same key as --api-key: leave it out, or issue a second key")]
     OneKey,

@@ -11,6 +11,7 @@ use crate::formats::{self, FORMATS, Format};
 use animal_store_conformance::{UnusableOptions, normal_base_url};
 use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::catalogue::scope::{Profile, Side};
+use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 
 /// An output format.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
@@ -62,27 +63,9 @@ pub(super) fn side() -> impl TypedValueParser<Value = Side> {
     PossibleValuesParser::new(Side::ALL.map(value)).try_map(|name| name.parse::<Side>())
 }
 
-/// A key. `Debug` does not show it.
-#[derive(Clone, Eq, PartialEq)]
-pub(super) struct Key(String);
-
-impl Key {
-    /// The key itself.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<String> for Key {
-    fn from(text: String) -> Key {
-        Key(text)
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(…)")
-    }
+/// Reads a key.
+pub(super) fn key(text: &str) -> Result<ApiKey, UnusableKey> {
+    ApiKey::new(text)
 }
 
 /// A header field to send.

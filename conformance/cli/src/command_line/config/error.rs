@@ -7,7 +7,6 @@ use crate::command_line::key_file::NoKey;
 use crate::command_line::usage_error::UsageError;
 use animal_store_conformance::http::errors::of_file;
 use animal_store_rules::toml_error::TomlError;
-use animal_store_rules::trace::keys::UnusableKey;
 
 /// The reason why a configuration cannot be used. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
@@ -41,13 +40,9 @@ pub(in crate::command_line) enum ConfigError {
         .known.join(", ")
     )]
     WhichEnvironment { path: String, known: Vec<String> },
-    /// An environment variable has an invalid value.
-    #[error("environment variable {variable}: {problem}")]
-    Variable {
-        variable: String,
-        /// The reason why the value is invalid.
-        problem: String,
-    },
+    /// The value of an environment variable is not a text.
+    #[error("environment variable {0}: the value is not valid UTF-8")]
+    Variable(String),
     /// A variable that the file names is not set.
     #[error("{place}: {member} names the environment variable {variable}, which is not set: set it to the key")]
     NoVariable {
@@ -55,16 +50,6 @@ pub(in crate::command_line) enum ConfigError {
         place: String,
         member: String,
         variable: String,
-    },
-    /// The value of a variable that the file names is not a valid key.
-    #[error("{place}: {member} names the environment variable {variable}: {source}")]
-    Key {
-        /// The position at which the file names it.
-        place: String,
-        member: String,
-        variable: String,
-        /// The defect of the key.
-        source: UnusableKey,
     },
     /// The report of an earlier run cannot be used.
     #[error(transparent)]

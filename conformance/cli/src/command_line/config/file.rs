@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clap::Command;
 use serde::Deserialize;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::Place;
-use super::member::{Member, ON_THE_LINE_ONLY, Value};
+use super::member::{Member, ON_THE_LINE_ONLY};
 use crate::command_line::container::ContainerTable;
 use animal_store_rules::toml_error::TomlError;
 
@@ -21,25 +18,25 @@ pub(super) const NAME: &str = "conform.toml";
 pub(super) struct File {
     /// The path of the file.
     pub path: PathBuf,
-    /// The members that apply to every environment.
-    top: Table,
-    /// The members of each environment.
-    environments: BTreeMap<String, Table>,
+    text: String,
+    /// The members of each environment, and under `None` the members that apply to every environment.
+    pub tables: BTreeMap<Option<String>, Table>,
     /// The table `[container]`.
     pub container: ContainerTable,
 }
 
 /// The members of a table, by name.
-type Table = BTreeMap<String, Entry>;
+pub(super) type Table = BTreeMap<String, Entry>;
 
 /// The value of a member, and its position.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub value: Value,
-    /// The line of the member in the file, from 1.
-    pub line: usize,
+    /// The value as on the command line, or each item of an array. For a key, the variable that holds it.
+    pub values: Vec<String>,
     /// The environment whose table contains the member.
     pub environment: Option<String>,
+    /// The byte of the text at which the member begins.
+    start: usize,
 }
 
 /// The file that applies in a directory: its own, or that of the nearest parent within the same repository. Outside a
@@ -55,120 +52,90 @@ pub(super) fn find(folder: &Path) -> Option<PathBuf> {
 }
 
 impl File {
-    /// Parses a text.
-    pub(super) fn parse(path: &Path, text: &str, members: &[Member], command: &Command) -> Result<File, TomlError> {
-        let parsed = DeTable::parse(text).map_err(|error| TomlError::toml(text, &error))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let line_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
-        let reader = Reader { text, line_breaks, members, command, folder };
-        let mut file = File { path: path.to_owned(), ..File::default() };
-        for (name, value) in parsed.get_ref() {
-            match name.get_ref().as_ref() {
-                "environments" => file.environments = reader.environments(value)?,
-                "container" => {
-                    let table = ContainerTable::deserialize(ValueDeserializer::from(value.clone()));
-                    file.container = table.map_err(|error| TomlError::toml(text, &error))?;
-                }
-                _ => reader.member(&mut file.top, None, name, value)?,
+    /// Parses a text. The command line validates the values later.
+    pub(super) fn parse(path: &Path, text: &str, members: &[Member]) -> Result<File, TomlError> {
+        let mut top = DeTable::parse(text).map_err(|error| TomlError::toml(text, &error))?.into_inner();
+        let mut file = File { path: path.to_owned(), text: text.to_owned(), ..File::default() };
+        if let Some(value) = top.remove("container") {
+            let table = ContainerTable::deserialize(ValueDeserializer::from(value));
+            file.container = table.map_err(|error| TomlError::toml(text, &error))?;
+        }
+        let environments = top.remove("environments");
+        file.read(None, &top, members)?;
+        if let Some(environments) = environments {
+            let no_table = |span| TomlError::at(text, span, "environments are tables, such as [environments.staging]");
+            let DeValue::Table(tables) = environments.get_ref() else { return Err(no_table(environments.span())) };
+            for (name, value) in tables {
+                let DeValue::Table(table) = value.get_ref() else { return Err(no_table(name.span())) };
+                file.read(Some(name.get_ref()), table, members)?;
             }
         }
         Ok(file)
     }
 
+    /// Reads the members of a table: that of an environment, or the top of the file.
+    fn read(&mut self, environment: Option<&str>, entries: &DeTable<'_>, members: &[Member]) -> Result<(), TomlError> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let mut table = Table::new();
+        for (name, value) in entries {
+            let at_name = |problem: String| TomlError::at(&self.text, name.span(), problem);
+            let known = members.iter().find(|member| member.name == *name.get_ref());
+            let member = known.ok_or_else(|| at_name(unknown(name.get_ref(), value.get_ref(), members)))?;
+            if member.id() == "env" && environment.is_some() {
+                return Err(at_name("env selects an environment: move it above all tables".to_owned()));
+            }
+            let values = member.values(value, folder);
+            let values = values.map_err(|(bytes, problem)| TomlError::at(&self.text, bytes, problem))?;
+            let entry = Entry { values, environment: environment.map(str::to_owned), start: name.span().start };
+            table.insert(member.name.clone(), entry);
+        }
+        self.tables.insert(environment.map(str::to_owned), table);
+        Ok(())
+    }
+
     /// The value of a member: that of the environment, else that for all environments.
     pub(super) fn entry(&self, environment: Option<&str>, member: &str) -> Option<&Entry> {
-        let table = environment.and_then(|name| self.environments.get(name));
-        table.and_then(|table| table.get(member)).or_else(|| self.top.get(member))
+        let own = environment.and_then(|name| self.entry_of(name, member));
+        own.or_else(|| self.tables.get(&None)?.get(member))
     }
 
     /// The value of a member in the table of this environment only.
     pub(super) fn entry_of(&self, environment: &str, member: &str) -> Option<&Entry> {
-        self.environments.get(environment)?.get(member)
+        self.tables.get(&Some(environment.to_owned()))?.get(member)
     }
 
-    /// The position of an entry.
-    pub(super) fn place(&self, entry: &Entry) -> Place {
-        Place { path: self.path.clone(), line: entry.line, environment: entry.environment.clone() }
+    /// The position of an entry: `conform.toml, line 3, [environments.staging]`.
+    pub(super) fn place(&self, entry: &Entry) -> String {
+        let line = self.text[..entry.start].matches('\n').count() + 1;
+        let table = entry.environment.as_ref().map_or_else(String::new, |name| format!(", [environments.{name}]"));
+        format!("{}, line {line}{table}", self.path.display())
     }
 
     /// The names of the environments.
     pub(super) fn environments(&self) -> Vec<String> {
-        self.environments.keys().cloned().collect()
+        self.tables.keys().flatten().cloned().collect()
     }
 }
 
-/// The context of parsing a file.
-struct Reader<'r> {
-    text: &'r str,
-    /// The places of the line breaks in the text.
-    line_breaks: Vec<usize>,
-    members: &'r [Member],
-    command: &'r Command,
-    folder: &'r Path,
-}
-
-impl Reader<'_> {
-    fn environments(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, Table>, TomlError> {
-        let wanted = "environments are tables, such as [environments.staging]";
-        let DeValue::Table(tables) = value.get_ref() else {
-            return Err(TomlError::at(self.text, value.span(), wanted));
-        };
-        let mut environments = BTreeMap::new();
-        for (name, value) in tables {
-            let DeValue::Table(entries) = value.get_ref() else {
-                return Err(TomlError::at(self.text, name.span(), wanted));
-            };
-            let mut table = Table::new();
-            for (member, value) in entries {
-                self.member(&mut table, Some(name.get_ref()), member, value)?;
-            }
-            environments.insert(name.get_ref().to_string(), table);
-        }
-        Ok(environments)
+/// The error message for an unknown member.
+fn unknown(name: &str, value: &DeValue<'_>, members: &[Member]) -> String {
+    if let Some(key) = members.iter().find(|member| member.is_key() && member.id() == name) {
+        return format!(
+            "keys must not be in the file: it is shared and stays in the history of a repository. \
+             Set an environment variable to the key and name the variable here: {} = \"STAGING_KEY\"",
+            key.name
+        );
     }
-
-    fn member(
-        &self,
-        table: &mut Table,
-        environment: Option<&str>,
-        name: &Spanned<std::borrow::Cow<'_, str>>,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Result<(), TomlError> {
-        let at_name = |problem: String| TomlError::at(self.text, name.span(), problem);
-        let known = self.members.iter().find(|member| member.name == *name.get_ref());
-        let member = known.ok_or_else(|| at_name(self.unknown(name.get_ref(), value.get_ref())))?;
-        if member.id == "env" && environment.is_some() {
-            return Err(at_name("env selects an environment: move it above all tables".to_owned()));
-        }
-        let read = member.read(value, self.command, self.folder);
-        let value = read.map_err(|(bytes, problem)| TomlError::at(self.text, bytes, problem))?;
-        let line = self.line_breaks.partition_point(|line_break| *line_break < name.span().start) + 1;
-        table.insert(member.name.clone(), Entry { value, line, environment: environment.map(str::to_owned) });
-        Ok(())
+    if ON_THE_LINE_ONLY.contains(&name) {
+        return format!("`{name}` is a command-line option only: --{}", name.replace('_', "-"));
     }
-
-    /// The error message for an unknown member.
-    fn unknown(&self, name: &str, value: &DeValue<'_>) -> String {
-        if let Some(key) = self.members.iter().find(|member| member.is_key() && member.id == name) {
-            return format!(
-                "keys must not be in the file: it is shared and stays in the history of a repository. \
-                 Set an environment variable to the key and name the variable here: {} = \"STAGING_KEY\"",
-                key.name
-            );
+    let names = members.iter().map(|member| member.name.as_str()).chain(["environments", "container"]);
+    match nearest(name, names) {
+        Some(nearest) => format!("unknown option `{name}`: did you mean `{nearest}`?"),
+        None if matches!(value, DeValue::Table(_)) => {
+            format!("unknown table `{name}`: environments are tables [environments.{name}]")
         }
-        if ON_THE_LINE_ONLY.contains(&name) {
-            return format!("`{name}` is a command-line option only: --{}", name.replace('_', "-"));
-        }
-        let names = self.members.iter().map(|member| member.name.as_str()).chain(["environments", "container"]);
-        match nearest(name, names) {
-            Some(nearest) => format!("unknown option `{name}`: did you mean `{nearest}`?"),
-            None if matches!(value, DeValue::Table(_)) => {
-                format!("unknown table `{name}`: environments are tables [environments.{name}]")
-            }
-            None => {
-                format!("unknown option `{name}`: `conform --help` lists the options")
-            }
-        }
+        None => format!("unknown option `{name}`: `conform --help` lists the options"),
     }
 }
 
@@ -189,15 +156,11 @@ mod tests {
     use crate::command_line::init::EXAMPLE;
 
     fn parse(text: &str) -> Result<File, TomlError> {
-        let command = command();
-        File::parse(Path::new("some/folder/conform.toml"), text, &members(&command), &command)
+        File::parse(Path::new("some/folder/conform.toml"), text, &members(&command()))
     }
 
     fn values(file: &File, environment: Option<&str>, member: &str) -> Vec<String> {
-        match &file.entry(environment, member).unwrap_or_else(|| panic!("{member}")).value {
-            Value::Typed(values) => values.clone(),
-            Value::InVariable(name) => vec![format!("${name}")],
-        }
+        file.entry(environment, member).unwrap_or_else(|| panic!("{member}")).values.clone()
     }
 
     #[test]
@@ -209,15 +172,9 @@ mod tests {
             ("[staging]\n", (1, 2), "environments are tables [environments.staging]"),
             ("[environments]\nstaging = 3", (2, 1), "environments are tables"),
             ("[environments.a]\nenv = \"b\"", (2, 1), "move it above all tables"),
+            ("timeout = [1, 2]", (1, 11), "timeout takes a string, a number or a boolean"),
+            ("only = [[\"list\"]]", (1, 9), "or an array of them"),
             ("no_config = true", (1, 1), "`no_config` is a command-line option only: --no-config"),
-            ("timeout = \"10\"", (1, 11), "timeout must be an integer, such as 10, not a string"),
-            ("timeout = 1.5", (1, 11), "not a number with a fraction"),
-            ("strict = \"yes\"", (1, 10), "strict must be true or false, not a string"),
-            ("plan = \"gold\"", (1, 8), "plan: `gold` is not a plan: use free, pro, business"),
-            ("only = \"list\"", (1, 8), "only must be an array of strings"),
-            ("only = [\"list\",\n  \"list.aray\"]", (2, 3), "did you mean list.array?"),
-            ("base_url = \"localhost/v1\"", (1, 12), "http://localhost:8080/v1"),
-            ("header = [\"Authorization: Bearer x\"]", (1, 11), "Authorization is set by the judge"),
             ("[container]\npath = \"v1\"", (2, 8), "a path must begin with a slash"),
             ("[container]\nargs = [\"a\"]\narg = 1", (3, 1), "unknown field `arg`, expected one of"),
             ("seed = 1\nseed = 2", (2, 1), "duplicate key"),
@@ -234,7 +191,8 @@ mod tests {
         let count = 20_000;
         let text: String = (0..count).map(|n| format!("[environments.e{n}]\nseed = {n}\n\n")).collect();
         let file = parse(&text).expect("a usable file");
-        assert_eq!(file.entry_of(&format!("e{}", count - 1), "seed").map(|entry| entry.line), Some(3 * count - 1));
+        let last = file.entry_of(&format!("e{}", count - 1), "seed").expect("the last environment");
+        assert!(file.place(last).contains(&format!("line {}, [", 3 * count - 1)), "{}", file.place(last));
     }
 
     #[test]
@@ -267,7 +225,7 @@ mod tests {
             ("known_failing", "some/folder/known.toml"),
             ("ca_cert", "/etc/ca.pem"),
             ("report", "json=some/folder/out/r.json"),
-            ("api_key_env", "$A_KEY"),
+            ("api_key_env", "A_KEY"),
         ] {
             assert_eq!(values(&file, None, member), [value], "{member}");
         }
@@ -286,9 +244,13 @@ mod tests {
         let command = command();
         for member in members(&command) {
             let value = values(&file, None, &member.name);
-            let arg = command.get_arguments().find(|arg| arg.get_id() == member.id.as_str()).expect("its definition");
+            let arg = command.get_arguments().find(|arg| arg.get_id() == member.id()).expect("its definition");
             let default: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
             assert!(default.is_empty() || default == value, "{}: the default is {default:?}", member.name);
+            if !member.is_key() {
+                let line = [vec!["conform".into()], member.arguments(&value)].concat();
+                command.clone().try_get_matches_from(line).unwrap_or_else(|error| panic!("{}: {error}", member.name));
+            }
         }
     }
 

@@ -1,31 +1,31 @@
 //! The source of each option: the command line, the environment, `conform.toml`, or its default.
 //!
-//! The command line is parsed twice: first to see which options it sets, then with the values of the environment and the settings
-//! of the file added as arguments. So all three accept the same values, with the same messages. clap does not read the
-//! environment, because CI systems set variables to nothing, and leave line breaks and spaces around values.
+//! The command line is parsed first by itself, to see which options it sets, and then with the values of the environment and the file
+//! added as arguments. So all three accept the same values, with the same messages; [`Configuration::parse`] adds the source to a
+//! message. clap does not read the environment, because CI systems set variables to nothing, and leave line breaks and spaces around
+//! values.
 
 mod error;
 mod file;
 mod member;
 mod show;
 
-use std::ffi::OsString;
-use std::fmt;
-use std::mem::discriminant;
+use std::env::VarError;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 pub(super) use self::error::ConfigError;
 use self::file::File;
+use self::member::Member;
 pub(super) use self::member::schema;
-use self::member::{Member, Value};
 pub(super) use self::show::{ShownOptions, without_secrets};
 use super::arguments::Arguments;
 use super::key_file;
 use super::rerun::{Rerun, Taken};
-use super::values::Key;
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
@@ -47,43 +47,42 @@ pub(super) const KEYS: [[&str; 2]; 2] = [["api_key", "api_key_file"], ["quota_ke
 /// The beginning of the name of each variable that sets an option: `CONFORM_BASE_URL` for `--base-url`.
 const PREFIX: &str = "CONFORM_";
 
-/// The variables of commands other than judging, and of the proxy for its command.
-const OF_OTHER_COMMANDS: [&str; 2] = ["CONFORM_SIDE", "CONFORM_PROXY_URL"];
+/// The variables that set no option of the file: of commands other than judging, and of the file itself.
+const OF_OTHER_COMMANDS: [&str; 3] = ["CONFORM_SIDE", "CONFORM_PROXY_URL", "CONFORM_CONFIG"];
 
-/// The source of an option, by precedence.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Origin {
+/// The values by which a variable switches an option off.
+const OFF: [&str; 6] = ["0", "f", "n", "no", "off", "false"];
+
+/// The kind of source of an option, by precedence.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Layer {
     /// The command line.
     Flag,
     /// The selection of the report that a run repeats.
-    Report(PathBuf),
-    /// This environment variable.
-    Variable(String),
+    Report,
+    /// An environment variable.
+    Variable,
     /// The table of the selected environment.
-    Environment(Place),
+    Environment,
     /// The top of the file.
-    File(Place),
+    File,
     /// A choice or the address in the report that a run repeats.
-    ReportedChoice(PathBuf),
+    ReportedChoice,
     /// No source sets it.
     Default,
-}
-
-/// A line of the file.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-struct Place {
-    path: PathBuf,
-    line: usize,
-    environment: Option<String>,
 }
 
 /// An option and its source.
 #[derive(Clone, Debug)]
 struct Setting {
     member: Member,
-    origin: Origin,
-    /// The value in the file or in the environment variable, if that is the source.
-    given: Option<Value>,
+    layer: Layer,
+    /// The source in words, such as `conform.toml, line 3`.
+    source: String,
+    /// The values. Of a flag only a switch has one here.
+    values: Vec<String>,
+    /// The variable that the file names for a key.
+    key_variable: Option<String>,
     /// The exclusive option that takes precedence.
     overridden_by: Option<&'static str>,
 }
@@ -105,38 +104,134 @@ impl Configuration {
     /// `folder`.
     pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, ConfigError> {
         let members = member::members(command);
-        let file = read(command, typed, folder, &members)?;
-        let rerun = rerun(typed, file.as_ref())?;
+        let file = read(typed, folder, &members)?;
+        let rerun = first_value(typed, "rerun", file.as_ref())?.map(|path| Rerun::read(Path::new(&path))).transpose();
+        let rerun = rerun.map_err(|error| ConfigError::Rerun(Box::new(error)))?;
         let environment = select_environment(typed, file.as_ref())?;
-        let settings: Result<Vec<Setting>, ConfigError> = members
-            .into_iter()
-            .map(|member| setting(member, command, typed, rerun.as_ref(), file.as_ref(), environment.as_deref()))
-            .collect();
-        let mut settings = settings?;
-        for (one, other) in EXCLUSIVE {
-            settle(&mut settings, one, other)?;
+        let mut configuration = Configuration { file, environment, settings: Vec::new(), rerun };
+        for member in members {
+            let setting = configuration.setting(member, typed)?;
+            configuration.settings.push(setting);
         }
-        leave_replicas(&mut settings);
-        Ok(Configuration { file, environment, settings, rerun })
+        for (one, other) in EXCLUSIVE {
+            configuration.settle(one, other)?;
+        }
+        configuration.leave_replicas();
+        Ok(configuration)
     }
 
-    /// The command line with the values of the environment and the settings of the file added.
-    pub(super) fn complete(&self, line: &[OsString]) -> Vec<OsString> {
+    /// An option with its value from the source of highest precedence.
+    fn setting(&self, member: Member, typed: &ArgMatches) -> Result<Setting, ConfigError> {
+        let (reported, report) = match &self.rerun {
+            Some(rerun) => (rerun.values(&member.option()), format!("report {}", rerun.earlier.report)),
+            None => (Vec::new(), String::new()),
+        };
+        let taken = Taken::of(member.id()).filter(|_| !reported.is_empty());
+        let entry = self.file.as_ref().and_then(|file| {
+            let entry = file.entry(self.environment.as_deref(), &member.name)?;
+            Some((file.place(entry), entry))
+        });
+        let variable = member.variable();
+        let in_variable = value_of(&variable)?.map(|text| member.split(&text)).filter(|values| !values.is_empty());
+        let has_environments = self.file.as_ref().is_some_and(|file| !file.environments().is_empty());
+        let mut key_variable = None;
+        let (layer, source, values) = match (in_variable, entry) {
+            _ if typed.value_source(member.id()) == Some(ValueSource::CommandLine) => {
+                let switch = member.is_switch().then(|| typed.get_flag(member.id()).to_string());
+                (Layer::Flag, "command line".to_owned(), switch.into_iter().collect())
+            }
+            _ if taken == Some(Taken::Selection) => (Layer::Report, report, reported),
+            (Some(values), _) => (Layer::Variable, format!("environment variable {variable}"), values),
+            (None, Some((place, entry))) => {
+                let mut values = entry.values.clone();
+                if member.is_key() {
+                    key_variable = values.pop();
+                    let key = key_variable.as_deref().map(value_of).transpose()?;
+                    values.extend(key.flatten());
+                }
+                (if entry.environment.is_some() { Layer::Environment } else { Layer::File }, place, values)
+            }
+            (None, None) => match taken {
+                Some(Taken::Address) if has_environments => (Layer::Default, "default".to_owned(), Vec::new()),
+                Some(_) => (Layer::ReportedChoice, report, reported),
+                None => (Layer::Default, "default".to_owned(), Vec::new()),
+            },
+        };
+        Ok(Setting { member, layer, source, values, key_variable, overridden_by: None })
+    }
+
+    /// The setting of an option, unless it has its default or is a switch that is off.
+    fn set(&self, id: &str) -> Option<&Setting> {
+        let setting = self.settings.iter().find(|setting| setting.member.id() == id)?;
+        let is_off = |value: &String| OFF.contains(&value.to_ascii_lowercase().as_str());
+        let is_off = setting.member.is_switch() && setting.values.iter().any(is_off);
+        (setting.layer != Layer::Default && !is_off).then_some(setting)
+    }
+
+    /// Marks an exclusive option as overridden, if the other one is set in a source of higher precedence.
+    fn settle(&mut self, one: &'static str, other: &'static str) -> Result<(), ConfigError> {
+        let (Some(a), Some(b)) = (self.set(one), self.set(other)) else { return Ok(()) };
+        if a.layer == b.layer {
+            return Err(ConfigError::Exclusive { one, other, origin: a.source.clone() });
+        }
+        let (winner, loser) = if a.layer < b.layer { (one, other) } else { (other, one) };
+        self.override_by(winner, loser);
+        Ok(())
+    }
+
+    /// Marks replicas as overridden, if the base URL is from a source of higher precedence. Then they may belong to another service, which
+    /// must not share a run, and a key, with the base URL.
+    fn leave_replicas(&mut self) {
+        if let (Some(base_url), Some(replicas)) = (self.set("base_url"), self.set("replica"))
+            && base_url.layer < replicas.layer
+        {
+            self.override_by("base_url", "replica");
+        }
+    }
+
+    fn override_by(&mut self, winner: &'static str, loser: &str) {
+        for setting in self.settings.iter_mut().filter(|setting| setting.member.id() == loser) {
+            setting.overridden_by = Some(winner);
+        }
+    }
+
+    /// Parses the command line with the values of the environment and the file added as arguments. The error about such a value names its
+    /// source. The values in the tables of other environments are checked, too.
+    pub(super) fn parse(&self, command: &Command, line: &[OsString]) -> Result<ArgMatches, clap::Error> {
         let (program, typed) = line.split_at(1.min(line.len()));
-        // The arguments come last: they may end with `--`.
-        let mut complete = program.to_vec();
-        let elsewhere = |setting: &&Setting| setting.overridden_by.is_none() && setting.origin != Origin::Flag;
-        for setting in self.settings.iter().filter(elsewhere) {
-            if let Some(Value::Typed(values)) = &setting.given {
-                complete.extend(values.iter().map(|value| OsString::from(setting.member.argument(value))));
+        let parse = |values: Vec<OsString>| command.clone().try_get_matches_from(program.iter().chain(&values));
+        for (file, table) in self.file.iter().flat_map(|file| file.tables.values().map(move |table| (file, table))) {
+            let entry = |setting: &Setting| table.get(&setting.member.name).filter(|_| !setting.member.is_key());
+            let values = |setting| entry(setting).map(|entry| setting.member.arguments(&entry.values));
+            parse(self.settings.iter().filter_map(values).flatten().collect())
+                .map_err(|error| self.with_source(error, |setting| Some(file.place(entry(setting)?))))?;
+        }
+        let mut complete = Vec::new();
+        for setting in &self.settings {
+            if setting.overridden_by.is_none() && setting.layer != Layer::Flag {
+                complete.extend(setting.member.arguments(&setting.values));
             }
         }
+        // The arguments come last: they may end with `--`.
         complete.extend_from_slice(typed);
-        complete
+        parse(complete).map_err(|error| self.with_source(error, |setting| Some(setting.origin())))
     }
 
-    /// Adds the settings of the file that have no option, and the keys from the variables that the file names. Checks that there is a target
-    /// where the file intends one.
+    /// Adds the source of the value to clap's error about an option.
+    fn with_source(&self, mut error: clap::Error, source: impl Fn(&Setting) -> Option<String>) -> clap::Error {
+        if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) {
+            let option = argument.split([' ', '[', '=']).next().unwrap_or_default();
+            let setting = self.settings.iter().find(|setting| setting.member.option() == option);
+            if let Some(source) = setting.and_then(source) {
+                let argument = format!("{argument} from {source}");
+                error.insert(ContextKind::InvalidArg, ContextValue::String(argument));
+            }
+        }
+        error
+    }
+
+    /// Adds the settings of the file that have no option, and the keys from files. Checks that there is a target where the file intends
+    /// one, and that the variables are set that the file names for keys.
     pub(super) fn finish(&self, arguments: &mut Arguments) -> Result<(), ConfigError> {
         if let Some(file) = &self.file {
             arguments.container.table = file.container.clone();
@@ -151,27 +246,27 @@ impl Configuration {
         Ok(())
     }
 
-    /// Reads a key from the variable that the file names, or from its own file, and returns the variable.
+    /// Reads a key from its own file, or else returns the variable that the configuration names for it.
     fn read_key(
         &self,
         [id, in_file]: [&'static str; 2],
-        key: &mut Option<Key>,
+        key: &mut Option<ApiKey>,
         path: Option<&Path>,
     ) -> Result<Option<String>, ConfigError> {
-        let mut from = None;
-        let setting = self.settings.iter().find(|setting| setting.member.id == id && setting.overridden_by.is_none());
-        if let Some(setting) = setting
-            && let Some(Value::InVariable(variable)) = &setting.given
-        {
-            *key = Some(setting.key(variable)?);
-            from = Some(variable.clone());
-        }
         if let Some(path) = path {
             let no_key = |source| ConfigError::NoKey { option: in_file.replace('_', "-"), source };
             *key = Some(key_file::read(path).map_err(no_key)?);
-            from = None;
+            return Ok(None);
         }
-        Ok(from)
+        let Some(setting) = self.set(id) else { return Ok(None) };
+        match &setting.key_variable {
+            Some(variable) if key.is_none() => Err(ConfigError::NoVariable {
+                place: setting.source.clone(),
+                member: setting.member.name.clone(),
+                variable: variable.clone(),
+            }),
+            variable => Ok(variable.clone()),
+        }
     }
 
     fn require_no_target(&self) -> Result<(), ConfigError> {
@@ -190,17 +285,14 @@ impl Configuration {
 
     /// A note for each environment variable that begins with [`PREFIX`] and belongs to no option.
     pub(super) fn unknown_variables(&self) -> Vec<String> {
-        let of_options = self.settings.iter().map(|setting| setting.member.variable.as_str());
-        let named = self.settings.iter().filter_map(|setting| match &setting.given {
-            Some(Value::InVariable(variable)) => Some(variable.as_str()),
-            _ => None,
-        });
-        let known: Vec<&str> = of_options.chain(named).chain(OF_OTHER_COMMANDS).chain(["CONFORM_CONFIG"]).collect();
+        let mut known: Vec<String> = self.settings.iter().map(|setting| setting.member.variable()).collect();
+        known.extend(self.settings.iter().filter_map(|setting| setting.key_variable.clone()));
+        known.extend(OF_OTHER_COMMANDS.map(str::to_owned));
         let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let unknown = variables.filter(|name| name.starts_with(PREFIX) && !known.contains(&name.as_str()));
+        let unknown = variables.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
         unknown
             .map(|name| {
-                let meant = file::nearest(&name, known.iter().copied());
+                let meant = file::nearest(&name, known.iter().map(String::as_str));
                 let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
                 format!("the environment variable {name} belongs to no option{meant}")
             })
@@ -216,16 +308,18 @@ impl Configuration {
     fn notes_on_report(&self) -> Vec<String> {
         let Some(rerun) = &self.rerun else { return Vec::new() };
         let (mut taken, mut left_out) = (Vec::new(), Vec::new());
-        for setting in self.settings.iter().filter(|setting| setting.origin != Origin::Flag) {
+        for setting in self.settings.iter().filter(|setting| setting.layer != Layer::Flag) {
             let option = setting.member.option();
             let values = rerun.values(&option);
-            match setting.origin {
-                _ if values.is_empty() => {}
-                Origin::Report(_) | Origin::ReportedChoice(_) if setting.overridden_by.is_none() => {
-                    let shown: Vec<String> = values.iter().map(|value| without_secrets(value, None)).collect();
-                    taken.push(format!("{option} {}", shown.join(", ")));
-                }
-                _ => left_out.push(option),
+            if values.is_empty() {
+                continue;
+            }
+            let is_reported = matches!(setting.layer, Layer::Report | Layer::ReportedChoice);
+            if is_reported && setting.overridden_by.is_none() {
+                let shown: Vec<String> = values.iter().map(|value| without_secrets(value, None)).collect();
+                taken.push(format!("{option} {}", shown.join(", ")));
+            } else {
+                left_out.push(option);
             }
         }
         let report = &rerun.earlier.report;
@@ -237,14 +331,16 @@ impl Configuration {
 
     fn overriding_variables(&self) -> Vec<String> {
         let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) else { return Vec::new() };
-        let notes = self.settings.iter().filter_map(|setting| {
-            let Origin::Variable(variable) = &setting.origin else { return None };
-            let member = &setting.member;
-            let entry = file.entry_of(name, &member.name)?;
-            (member.id == "base_url" || member.is_key())
-                .then(|| format!("{variable} overrides {} in {}", member.name, file.place(entry)))
-        });
-        notes.collect()
+        let mut notes = Vec::new();
+        for Setting { member, layer, .. } in &self.settings {
+            if *layer == Layer::Variable
+                && (member.id() == "base_url" || member.is_key())
+                && let Some(entry) = file.entry_of(name, &member.name)
+            {
+                notes.push(format!("{} overrides {} in {}", member.variable(), member.name, file.place(entry)));
+            }
+        }
+        notes
     }
 
     /// The selected environment.
@@ -254,166 +350,63 @@ impl Configuration {
 
     /// Returns true if an option is on the command line.
     pub(super) fn is_typed(&self, id: &str) -> bool {
-        self.settings.iter().any(|setting| setting.member.id == id && setting.origin == Origin::Flag)
+        self.set(id).is_some_and(|setting| setting.layer == Layer::Flag)
     }
 }
 
 impl Setting {
-    /// The key from a variable that the file names.
-    fn key(&self, variable: &str) -> Result<Key, ConfigError> {
-        let (place, member, variable) = (self.origin.to_string(), self.member.name.clone(), variable.to_owned());
-        match member::value_of(&variable) {
-            Err(_) | Ok(None) => Err(ConfigError::NoVariable { place, member, variable }),
-            Ok(Some(key)) => match ApiKey::new(key.as_str()) {
-                Ok(_) => Ok(Key::from(key)),
-                Err(source) => Err(ConfigError::Key { place, member, variable, source }),
-            },
+    /// The source of the value.
+    fn origin(&self) -> String {
+        match &self.key_variable {
+            Some(variable) => format!("environment variable {variable}, named in {}", self.source),
+            None => self.source.clone(),
         }
-    }
-
-    /// Returns true if the option is set to another value than false.
-    fn is_set(&self) -> bool {
-        self.origin != Origin::Default && self.given != Some(Value::Typed(vec!["false".to_owned()]))
     }
 }
 
 /// The file that is named, or that applies in the directory.
-fn read(command: &Command, typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, ConfigError> {
+fn read(typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, ConfigError> {
     if typed.get_flag("no_config") {
         return Ok(None);
     }
-    let named = typed.get_one::<PathBuf>("config").cloned();
-    let named = named.or(variable("CONFORM_CONFIG")?.map(PathBuf::from));
+    let named = first_value(typed, "config", None)?.map(PathBuf::from);
     let Some(path) = named.or_else(|| file::find(folder)) else { return Ok(None) };
     let shown = || path.display().to_string();
     let text = std::fs::read_to_string(&path).map_err(|source| ConfigError::Unreadable { path: shown(), source })?;
-    let file = File::parse(&path, &text, members, command);
-    file.map(Some).map_err(|source| ConfigError::Invalid { path: shown(), source })
+    File::parse(&path, &text, members).map(Some).map_err(|source| ConfigError::Invalid { path: shown(), source })
 }
 
-/// The report that the run repeats.
-fn rerun(typed: &ArgMatches, file: Option<&File>) -> Result<Option<Rerun>, ConfigError> {
-    let in_file = || match &file?.entry(None, "rerun")?.value {
-        Value::Typed(paths) => paths.first().map(PathBuf::from),
-        Value::InVariable(_) => None,
-    };
-    let named = typed.get_one::<PathBuf>("rerun").cloned().or(variable("CONFORM_RERUN")?.map(PathBuf::from));
-    let Some(path) = named.or_else(in_file) else { return Ok(None) };
-    Rerun::read(&path).map(Some).map_err(|error| ConfigError::Rerun(Box::new(error)))
+/// The value of an option that decides on the sources of others: that of the command line, its variable or the file.
+fn first_value(typed: &ArgMatches, id: &str, file: Option<&File>) -> Result<Option<OsString>, ConfigError> {
+    if let Some(value) = typed.get_raw(id).and_then(|mut values| values.next()) {
+        return Ok(Some(OsStr::to_owned(value)));
+    }
+    let in_variable = value_of(&format!("{PREFIX}{}", id.to_uppercase()))?;
+    let in_file = || file?.entry(None, id)?.values.first().cloned();
+    Ok(in_variable.or_else(in_file).map(OsString::from))
 }
 
 /// The selected environment, which the file must define.
 fn select_environment(typed: &ArgMatches, file: Option<&File>) -> Result<Option<String>, ConfigError> {
-    let by_hand = typed.get_one::<String>("env").cloned();
-    let by_variable = variable("CONFORM_ENV")?;
-    let Some(file) = file else {
-        // With --no-config, CONFORM_ENV is ignored: it may be set for other runs.
-        let requested = by_hand.or(by_variable.filter(|_| !typed.get_flag("no_config")));
-        return requested.map_or(Ok(None), |name| Err(ConfigError::NoFile(name)));
-    };
-    let in_file = file.entry(None, "env").and_then(|entry| match &entry.value {
-        Value::Typed(names) => names.first().cloned(),
-        Value::InVariable(_) => None,
-    });
+    // With --no-config, CONFORM_ENV is ignored: it may be set for other runs.
+    if typed.get_flag("no_config") && !typed.contains_id("env") {
+        return Ok(None);
+    }
+    let Some(name) = first_value(typed, "env", file)? else { return Ok(None) };
+    let name = name.to_string_lossy().into_owned();
+    let Some(file) = file else { return Err(ConfigError::NoFile(name)) };
     let known = file.environments();
-    let Some(name) = by_hand.or(by_variable).or(in_file) else { return Ok(None) };
     if known.contains(&name) {
         return Ok(Some(name));
     }
     Err(ConfigError::UnknownEnvironment { path: file.path.display().to_string(), name, known })
 }
 
-fn setting(
-    member: Member,
-    command: &Command,
-    typed: &ArgMatches,
-    rerun: Option<&Rerun>,
-    file: Option<&File>,
-    environment: Option<&str>,
-) -> Result<Setting, ConfigError> {
-    let taken = rerun.zip(Taken::of(&member.id)).map(|(rerun, taken)| (taken, rerun.values(&member.option())));
-    let taken = taken.filter(|(_, values)| !values.is_empty());
-    let has_environments = file.is_some_and(|file| !file.environments().is_empty());
-    let report = || rerun.map(|rerun| PathBuf::from(&rerun.earlier.report)).unwrap_or_default();
-    let (origin, given) = match typed.value_source(&member.id) {
-        Some(ValueSource::CommandLine) if member.is_switch() => {
-            (Origin::Flag, Some(Value::Typed(vec![typed.get_flag(&member.id).to_string()])))
-        }
-        Some(ValueSource::CommandLine) => (Origin::Flag, None),
-        _ if taken.as_ref().is_some_and(|(taken, _)| *taken == Taken::Selection) => {
-            (Origin::Report(report()), taken.map(|(_, values)| Value::Typed(values)))
-        }
-        _ => match member.in_variable(command) {
-            Err(problem) => return Err(ConfigError::Variable { variable: member.variable, problem }),
-            Ok(Some(value)) => (Origin::Variable(member.variable.clone()), Some(value)),
-            Ok(None) => match file.and_then(|file| file.entry(environment, &member.name).map(|entry| (file, entry))) {
-                Some((file, entry)) => {
-                    let place = file.place(entry);
-                    let in_table = place.environment.is_some();
-                    let origin = if in_table { Origin::Environment(place) } else { Origin::File(place) };
-                    (origin, Some(entry.value.clone()))
-                }
-                None => match taken {
-                    Some((Taken::Address, _)) if has_environments => (Origin::Default, None),
-                    Some((_, values)) => (Origin::ReportedChoice(report()), Some(Value::Typed(values))),
-                    None => (Origin::Default, None),
-                },
-            },
-        },
-    };
-    Ok(Setting { member, origin, given, overridden_by: None })
-}
-
-/// The value of a variable that does not belong to a single member.
-fn variable(name: &str) -> Result<Option<String>, ConfigError> {
-    member::value_of(name).map_err(|problem| ConfigError::Variable { variable: name.to_owned(), problem })
-}
-
-/// Marks an exclusive option as overridden, if the other one is set in a source of higher precedence.
-fn settle(settings: &mut [Setting], one: &'static str, other: &'static str) -> Result<(), ConfigError> {
-    let origin = |id: &str| {
-        let setting = settings.iter().find(|setting| setting.member.id == id);
-        setting.filter(|setting| setting.is_set()).map(|setting| setting.origin.clone())
-    };
-    let (Some(ones), Some(others)) = (origin(one), origin(other)) else { return Ok(()) };
-    if discriminant(&ones) == discriminant(&others) {
-        return Err(ConfigError::Exclusive { one, other, origin: ones.to_string() });
-    }
-    let (winner, loser) = if ones < others { (one, other) } else { (other, one) };
-    for setting in settings.iter_mut().filter(|setting| setting.member.id == loser) {
-        setting.overridden_by = Some(winner);
-    }
-    Ok(())
-}
-
-/// Marks replicas as overridden, if the base URL is from a source of higher precedence. Then they may belong to another service, which must
-/// not share a run, and a key, with the base URL.
-fn leave_replicas(settings: &mut [Setting]) {
-    let origin =
-        |id: &str| settings.iter().find(|setting| setting.member.id == id).map(|setting| setting.origin.clone());
-    let (Some(base_url), Some(replicas)) = (origin("base_url"), origin("replica")) else { return };
-    if replicas != Origin::Default && base_url < replicas && discriminant(&base_url) != discriminant(&replicas) {
-        for setting in settings.iter_mut().filter(|setting| setting.member.id == "replica") {
-            setting.overridden_by.get_or_insert("base_url");
-        }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Flag => f.write_str("command line"),
-            Origin::Report(path) | Origin::ReportedChoice(path) => write!(f, "report {}", path.display()),
-            Origin::Variable(name) => write!(f, "environment variable {name}"),
-            Origin::Environment(place) | Origin::File(place) => place.fmt(f),
-            Origin::Default => f.write_str("default"),
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}", self.path.display(), self.line)?;
-        self.environment.as_ref().map_or(Ok(()), |name| write!(f, ", [environments.{name}]"))
+/// The value of an environment variable, without the spaces and line breaks around it, or `None` if nothing is left.
+fn value_of(variable: &str) -> Result<Option<String>, ConfigError> {
+    match std::env::var(variable) {
+        Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(ConfigError::Variable(variable.to_owned())),
     }
 }

@@ -1,10 +1,9 @@
 //! The value of each option and its source, which `--dry-run` prints.
 
-use clap::{Arg, ArgMatches, Command};
+use clap::ArgMatches;
 use serde::Serialize;
 
-use super::member::Value;
-use super::{Configuration, Setting, member};
+use super::{Configuration, Setting};
 
 /// All options of a run with their sources. They contain no secret.
 #[derive(Debug, Serialize)]
@@ -26,10 +25,12 @@ struct Row {
 
 impl Configuration {
     /// All options. `complete` is the command line with the settings of the file.
-    pub(in crate::command_line) fn shown(&self, command: &Command, complete: &ArgMatches) -> ShownOptions {
-        let rows = self.settings.iter().filter_map(|setting| row(setting, command, complete));
+    pub(in crate::command_line) fn shown(&self, complete: &ArgMatches) -> ShownOptions {
         let configuration_file = self.file.as_ref().map(|file| file.path.display().to_string());
-        ShownOptions { configuration_file, options: rows.collect() }
+        ShownOptions {
+            configuration_file,
+            options: self.settings.iter().map(|setting| row(setting, complete)).collect(),
+        }
     }
 }
 
@@ -55,38 +56,23 @@ impl ShownOptions {
     }
 }
 
-fn row(setting: &Setting, command: &Command, complete: &ArgMatches) -> Option<Row> {
+fn row(setting: &Setting, complete: &ArgMatches) -> Row {
     let member = &setting.member;
-    let arg = command.get_arguments().find(|arg| arg.get_id() == member.id.as_str())?;
-    let mut from = setting.origin.to_string();
-    let value = match (&setting.given, setting.overridden_by) {
-        (_, Some(winner)) => {
-            from = format!("overridden by {winner}; {from}");
-            default(arg)
-        }
-        (Some(Value::InVariable(variable)), None) => {
-            from = format!("environment variable {variable}, named in {from}");
-            if matches!(member::value_of(variable), Ok(Some(_))) { "set".to_owned() } else { "not set".to_owned() }
-        }
-        _ => match complete.get_raw(&member.id) {
-            None => default(arg),
-            // `1` and `yes` are `true` as well.
-            Some(_) if member.is_switch() => complete.get_flag(&member.id).to_string(),
-            Some(_) if member.is_key() => "set".to_owned(),
-            Some(values) => {
-                let values = values.map(|value| without_secrets(&value.to_string_lossy(), member.hidden_after()));
-                values.collect::<Vec<_>>().join(", ")
-            }
-        },
+    let from = match setting.overridden_by {
+        Some(winner) => format!("overridden by {winner}; {}", setting.origin()),
+        None => setting.origin(),
     };
-    let group = arg.get_help_heading().unwrap_or_default().to_owned();
-    Some(Row { group, option: member.id.clone(), value, from })
-}
-
-/// The default value.
-fn default(arg: &Arg) -> String {
-    let values: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-    if values.is_empty() { "not set".to_owned() } else { values.join(", ") }
+    let value = match complete.get_raw(member.id()) {
+        None => "not set".to_owned(),
+        // `1` and `yes` are `true` as well.
+        Some(_) if member.is_switch() => complete.get_flag(member.id()).to_string(),
+        Some(_) if member.is_key() => "set".to_owned(),
+        Some(values) => {
+            let values = values.map(|value| without_secrets(&value.to_string_lossy(), member.hidden_after()));
+            values.collect::<Vec<_>>().join(", ")
+        }
+    };
+    Row { group: member.group().to_owned(), option: member.id().to_owned(), value, from }
 }
 
 /// A value without secrets (of header fields, variables and URLs) and control characters.
