@@ -1,6 +1,5 @@
 //! Report files: checked before anything is sent, and written atomically.
 
-use std::fmt;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -13,14 +12,14 @@ use animal_store_conformance::report::{Report, TOOL};
 /// Report files that can be written, as far as can be checked beforehand.
 #[derive(Debug)]
 pub(super) struct ReportFiles<'f> {
-    files: Vec<(&'f ReportFile, Way)>,
+    files: Vec<(&'f ReportFile, WriteMode)>,
     /// The file of the trace.
-    trace: Option<(&'f Path, Way)>,
+    trace: Option<(&'f Path, WriteMode)>,
 }
 
 /// The way in which a file is written.
 #[derive(Debug)]
-enum Way {
+enum WriteMode {
     /// A temporary file in the same directory is written and then renamed, so that nobody reads a partial file, and a failure
     /// leaves the previous content.
     Replace { path: PathBuf, permissions: Option<Permissions> },
@@ -33,53 +32,62 @@ enum Way {
 }
 
 /// A report, or a trace, that cannot be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {file}: {obstacle}\n  Nothing was sent. {}", .obstacle.remedy())]
 pub(super) struct Unwritable {
     file: String,
-    problem: String,
-    remedy: String,
+    obstacle: Obstacle,
 }
 
-impl fmt::Display for Unwritable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Unwritable { file, problem, remedy } = self;
-        write!(f, "cannot write {file}: {problem}\n  Nothing was sent. {remedy}")
+/// The reason why a file cannot be written.
+#[derive(Debug, thiserror::Error)]
+enum Obstacle {
+    #[error("{0} is written to the same file")]
+    SameFile(String),
+    #[error("it is a directory")]
+    Directory(PathBuf),
+    #[error("{} is not a directory", .0.display())]
+    NotADirectory(PathBuf),
+    #[error("{}", of_file(.0))]
+    Io(#[from] io::Error),
+}
+
+impl Obstacle {
+    fn remedy(&self) -> String {
+        match self {
+            Obstacle::SameFile(_) => "Write each report, and the trace, to its own file.".to_owned(),
+            Obstacle::Directory(path) => format!("Name a file in it, such as {}.", path.join("report").display()),
+            Obstacle::NotADirectory(_) | Obstacle::Io(_) => "Choose a file in a writable directory.".to_owned(),
+        }
     }
 }
 
 impl<'f> ReportFiles<'f> {
     /// Checks that the files can be written, without changing any.
     pub(super) fn check(files: &'f [ReportFile]) -> Result<ReportFiles<'f>, Unwritable> {
-        let mut checked: Vec<(&ReportFile, Way)> = Vec::new();
+        let mut checked = ReportFiles { files: Vec::new(), trace: None };
         for file in files {
-            if let Some((other, _)) = checked.iter().find(|(other, _)| other.path == file.path) {
-                return Err(Unwritable {
-                    file: format!("the report {file}"),
-                    problem: format!("{other} is written to the same file"),
-                    remedy: "Write each report to its own file.".to_owned(),
-                });
-            }
-            let way = way(&file.path).map_err(|(problem, remedy)| Unwritable {
-                file: format!("the report {file}"),
-                problem,
-                remedy,
-            })?;
-            checked.push((file, way));
+            let mode = checked.probe(&file.path, || format!("the report {file}"))?;
+            checked.files.push((file, mode));
         }
-        Ok(ReportFiles { files: checked, trace: None })
+        Ok(checked)
     }
 
     /// Checks that the file of the trace can be written, too.
     pub(super) fn with_trace(mut self, path: Option<&'f Path>) -> Result<ReportFiles<'f>, Unwritable> {
-        let Some(path) = path else { return Ok(self) };
-        let unwritable =
-            |(problem, remedy)| Unwritable { file: format!("the trace {}", path.display()), problem, remedy };
-        if let Some((other, _)) = self.files.iter().find(|(other, _)| other.path == path) {
-            let remedy = "Write the trace to its own file.".to_owned();
-            return Err(unwritable((format!("{other} is written to the same file"), remedy)));
+        if let Some(path) = path {
+            self.trace = Some((path, self.probe(path, || format!("the trace {}", path.display()))?));
         }
-        self.trace = Some((path, way(path).map_err(unwritable)?));
         Ok(self)
+    }
+
+    /// Returns the way to write one more file.
+    fn probe(&self, path: &Path, name: impl Fn() -> String) -> Result<WriteMode, Unwritable> {
+        let mode = match self.files.iter().find(|(other, _)| other.path == path) {
+            Some((other, _)) => Err(Obstacle::SameFile(other.to_string())),
+            None => WriteMode::probe(path),
+        };
+        mode.map_err(|obstacle| Unwritable { file: name(), obstacle })
     }
 
     /// Returns true if a trace is to be written.
@@ -89,12 +97,12 @@ impl<'f> ReportFiles<'f> {
 
     /// Opens the file of the trace, to be written while there is traffic. Returns an error message if that is not possible.
     pub(super) fn open_trace(&self) -> Result<Option<Box<dyn Write + Send>>, String> {
-        let Some((path, way)) = &self.trace else { return Ok(None) };
-        let file = match way {
-            Way::StandardOutput => return Ok(Some(Box::new(io::stdout()))),
-            Way::Replace { path, .. } => fs::create_dir_all(folder(path)).and_then(|()| File::create(path)),
-            Way::Append => appended(path),
-            Way::InPlace => File::create(path),
+        let Some((path, mode)) = &self.trace else { return Ok(None) };
+        let file = match mode {
+            WriteMode::StandardOutput => return Ok(Some(Box::new(io::stdout()))),
+            WriteMode::Replace { path, .. } => fs::create_dir_all(folder(path)).and_then(|()| File::create(path)),
+            WriteMode::Append => appended(path),
+            WriteMode::InPlace => File::create(path),
         };
         let file = file.map_err(|error| format!("cannot write the trace {}: {error}", path.display()))?;
         Ok(Some(Box::new(file)))
@@ -102,8 +110,8 @@ impl<'f> ReportFiles<'f> {
 
     /// Writes the trace, and returns an error message if it could not be written.
     pub(super) fn write_trace(&self, text: &str) -> Option<String> {
-        let (path, way) = self.trace.as_ref()?;
-        let error = write(path, way, &Printable::json(text)).err()?;
+        let (path, mode) = self.trace.as_ref()?;
+        let error = write(path, mode, &Printable::json(text)).err()?;
         Some(format!("cannot write the trace {}: {error}", path.display()))
     }
 
@@ -112,20 +120,20 @@ impl<'f> ReportFiles<'f> {
         self.files.iter().map(|(file, _)| file.to_string()).collect()
     }
 
-    fn ways(&self) -> impl Iterator<Item = &Way> {
-        self.files.iter().map(|(_, way)| way).chain(self.trace.iter().map(|(_, way)| way))
+    fn modes(&self) -> impl Iterator<Item = &WriteMode> {
+        self.files.iter().map(|(_, mode)| mode).chain(self.trace.iter().map(|(_, mode)| mode))
     }
 
     /// Returns true if a report or the trace is written to standard output.
     pub(super) fn use_standard_output(&self) -> bool {
-        self.ways().any(|way| matches!(way, Way::StandardOutput))
+        self.modes().any(|mode| matches!(mode, WriteMode::StandardOutput))
     }
 
     /// Removes the reports and the trace of an earlier run. Files of other programs stay, and so does the report that was to be repeated.
     pub(super) fn remove_earlier(&self, repeated: Option<&Path>) {
         let repeated = repeated.and_then(|path| fs::canonicalize(path).ok());
-        for way in self.ways() {
-            if let Way::Replace { path, permissions: Some(_) } = way
+        for mode in self.modes() {
+            if let WriteMode::Replace { path, permissions: Some(_) } = mode
                 && repeated.as_ref() != Some(path)
                 && is_own(path)
             {
@@ -136,8 +144,8 @@ impl<'f> ReportFiles<'f> {
 
     /// Writes every report, and returns an error message for each that could not be written.
     pub(super) fn write(&self, report: &Report) -> Vec<String> {
-        let written = self.files.iter().map(|(file, way)| {
-            write(&file.path, way, &file.format.render(report))
+        let written = self.files.iter().map(|(file, mode)| {
+            write(&file.path, mode, &file.format.render(report))
                 .map_err(|error| format!("cannot write the report {file}: {error}"))
         });
         written.filter_map(Result::err).collect()
@@ -163,18 +171,18 @@ fn appended(path: &Path) -> io::Result<File> {
 
 /// Writes a file as a report is written: completely or not at all.
 pub(super) fn replace_file(path: &Path, text: &Printable) -> Result<(), String> {
-    let way = way(path).map_err(|(problem, _)| problem)?;
-    write(path, &way, text).map_err(|error| error.to_string())
+    let mode = WriteMode::probe(path).map_err(|obstacle| obstacle.to_string())?;
+    write(path, &mode, text).map_err(|error| error.to_string())
 }
 
-fn write(path: &Path, way: &Way, text: &Printable) -> io::Result<()> {
-    match way {
-        Way::Replace { path, permissions } => {
+fn write(path: &Path, mode: &WriteMode, text: &Printable) -> io::Result<()> {
+    match mode {
+        WriteMode::Replace { path, permissions } => {
             fs::create_dir_all(folder(path)).and_then(|()| replace(path, permissions.as_ref(), text.as_str()))
         }
-        Way::StandardOutput => printed(text),
-        Way::Append => appended(path)?.write_all(text.as_str().as_bytes()),
-        Way::InPlace => fs::write(path, text.as_str()),
+        WriteMode::StandardOutput => printed(text),
+        WriteMode::Append => appended(path)?.write_all(text.as_str().as_bytes()),
+        WriteMode::InPlace => fs::write(path, text.as_str()),
     }
 }
 
@@ -186,46 +194,37 @@ fn printed(text: &Printable) -> io::Result<()> {
     }
 }
 
-/// The way in which a file at this path can be written, or else the problem and a remedy. `-` is standard output.
-fn way(path: &Path) -> Result<Way, (String, String)> {
-    if path.as_os_str() == "-" {
-        return Ok(Way::StandardOutput);
-    }
-    let elsewhere = |error: io::Error| (of_file(&error), "Choose a file in a writable directory.".to_owned());
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => {
-            let inside = path.join("report");
-            Err(("it is a directory".to_owned(), format!("Name a file in it, such as {}.", inside.display())))
+impl WriteMode {
+    /// Returns the way to write a file at this path, without changing any file. `-` is standard output.
+    fn probe(path: &Path) -> Result<WriteMode, Obstacle> {
+        if path.as_os_str() == "-" {
+            return Ok(WriteMode::StandardOutput);
         }
-        Ok(found) if found.is_file() => {
-            OpenOptions::new().append(true).open(path).map_err(elsewhere)?;
-            if is_job_summary(path) {
-                return Ok(Way::Append);
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(Obstacle::Directory(path.to_owned())),
+            Ok(found) if found.is_file() => {
+                OpenOptions::new().append(true).open(path)?;
+                if is_job_summary(path) {
+                    return Ok(WriteMode::Append);
+                }
+                // The file itself, should the path be a link to it.
+                let path = fs::canonicalize(path)?;
+                let permissions = Some(found.permissions());
+                let is_replaceable = try_temporary(&path).is_ok();
+                Ok(if is_replaceable { WriteMode::Replace { path, permissions } } else { WriteMode::InPlace })
             }
-            // The file itself, should the path be a link to it.
-            let path = fs::canonicalize(path).map_err(elsewhere)?;
-            let permissions = Some(found.permissions());
-            Ok(if try_temporary(&path).is_ok() { Way::Replace { path, permissions } } else { Way::InPlace })
+            Ok(_) => Ok(WriteMode::InPlace),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                // Missing directories are made when the report is written, in the nearest directory that exists.
+                let nearest = folder(path).ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
+                if !nearest.is_dir() {
+                    return Err(Obstacle::NotADirectory(nearest.to_owned()));
+                }
+                try_temporary(&nearest.join("report"))?;
+                Ok(WriteMode::Replace { path: path.to_owned(), permissions: None })
+            }
+            Err(error) => Err(error.into()),
         }
-        Ok(_) => Ok(Way::InPlace),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => match folder(path) {
-            file if file.exists() && !file.is_dir() => Err((
-                format!("{} is not a directory", file.display()),
-                "Choose a file in a writable directory.".to_owned(),
-            )),
-            // The directory is made when the report is written, in the nearest directory that exists.
-            missing if !missing.exists() => {
-                let nearest = missing.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
-                let nearest = if nearest.as_os_str().is_empty() { Path::new(".") } else { nearest };
-                try_temporary(&nearest.join("report")).map_err(elsewhere)?;
-                Ok(Way::Replace { path: path.to_owned(), permissions: None })
-            }
-            _ => {
-                try_temporary(path).map_err(elsewhere)?;
-                Ok(Way::Replace { path: path.to_owned(), permissions: None })
-            }
-        },
-        Err(error) => Err(elsewhere(error)),
     }
 }
 
@@ -281,8 +280,8 @@ mod tests {
         let folder = scratch("check");
         let (new, old) = (folder.join("new.json"), folder.join("old.json"));
         fs::write(&old, "before").unwrap();
-        assert!(matches!(way(&new), Ok(Way::Replace { permissions: None, .. })));
-        assert!(matches!(way(&old), Ok(Way::Replace { permissions: Some(_), .. })));
+        assert!(matches!(WriteMode::probe(&new), Ok(WriteMode::Replace { permissions: None, .. })));
+        assert!(matches!(WriteMode::probe(&old), Ok(WriteMode::Replace { permissions: Some(_), .. })));
         assert_eq!(
             (names(&folder), fs::read_to_string(&old).unwrap().as_str()),
             (vec!["old.json".to_owned()], "before")
@@ -295,7 +294,7 @@ mod tests {
         let folder = scratch("replace");
         let path = folder.join("r.json");
         for text in ["first", "second"] {
-            let Ok(Way::Replace { path, permissions }) = way(&path) else { panic!("writable") };
+            let Ok(WriteMode::Replace { path, permissions }) = WriteMode::probe(&path) else { panic!("writable") };
             replace(&path, permissions.as_ref(), text).unwrap();
             assert_eq!(
                 (names(&folder), fs::read_to_string(&path).unwrap().as_str()),
@@ -308,12 +307,15 @@ mod tests {
     #[test]
     fn a_path_that_cannot_be_written_gets_a_problem_and_a_remedy() {
         let folder = scratch("refuse");
-        let (problem, remedy) = way(&folder).unwrap_err();
-        assert!(problem.contains("a directory") && remedy.contains("Name a file in it"), "{problem}; {remedy}");
+        let obstacle = WriteMode::probe(&folder).unwrap_err();
+        assert!(obstacle.to_string().contains("a directory") && obstacle.remedy().contains("Name a file in it"));
         let file = folder.join("file");
         fs::write(&file, "").unwrap();
-        let (problem, remedy) = way(&file.join("r.json")).unwrap_err();
-        assert!(!problem.is_empty() && remedy.contains("writable directory"), "{problem}; {remedy}");
+        for inside in ["r.json", "below/r.json"] {
+            let obstacle = WriteMode::probe(&file.join(inside)).unwrap_err();
+            assert!(obstacle.to_string().contains("file is not a directory"), "{obstacle}");
+            assert!(obstacle.remedy().contains("writable directory"), "{}", obstacle.remedy());
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 
@@ -321,9 +323,9 @@ mod tests {
     fn missing_directories_are_made_when_a_report_is_written_and_not_before() {
         let folder = scratch("missing");
         let path = folder.join("a/b/r.json");
-        let Ok(Way::Replace { path, permissions }) = way(&path) else { panic!("writable") };
+        let Ok(WriteMode::Replace { path, permissions }) = WriteMode::probe(&path) else { panic!("writable") };
         assert!(names(&folder).is_empty());
-        assert!(permissions.is_none() && matches!(way(Path::new("-")), Ok(Way::StandardOutput)));
+        assert!(permissions.is_none() && matches!(WriteMode::probe(Path::new("-")), Ok(WriteMode::StandardOutput)));
         fs::create_dir_all(path.parent().unwrap()).and_then(|()| replace(&path, None, "text")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "text");
         fs::remove_dir_all(folder).unwrap();
@@ -331,12 +333,12 @@ mod tests {
 
     #[test]
     fn a_device_is_written_in_place_and_a_link_is_kept() {
-        assert!(matches!(way(Path::new("/dev/null")), Ok(Way::InPlace)));
+        assert!(matches!(WriteMode::probe(Path::new("/dev/null")), Ok(WriteMode::InPlace)));
         let folder = scratch("link");
         let (file, link) = (folder.join("file"), folder.join("link"));
         fs::write(&file, "").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        let Ok(Way::Replace { path, .. }) = way(&link) else { panic!("writable") };
+        let Ok(WriteMode::Replace { path, .. }) = WriteMode::probe(&link) else { panic!("writable") };
         assert_eq!(path, fs::canonicalize(&file).unwrap());
         fs::remove_dir_all(folder).unwrap();
     }
