@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
+use super::usage_error::{FileError, UsageError};
+
 /// The content of the file: every option, with an explanation.
 pub(super) const EXAMPLE: &str = include_str!(env!("CONFIGURATION"));
 
@@ -28,20 +30,9 @@ pub(super) struct Arguments {
 /// The name of the schema.
 const SCHEMA: &str = "conform.schema.json";
 
-/// The reason why nothing was written.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NotWritten {
-    /// The file exists.
-    #[error("{0} already exists: name another file, or overwrite it with --force")]
-    Exists(String),
-    /// The file cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Io { path: String, source: std::io::Error },
-}
-
 impl Arguments {
     /// Writes the file, and the schema if requested, and returns the message to print.
-    pub(super) fn write(&self, schema: &serde_json::Value) -> Result<String, NotWritten> {
+    pub(super) fn write(&self, schema: &serde_json::Value) -> Result<String, UsageError> {
         let path = if self.path.is_dir() { self.path.join("conform.toml") } else { self.path.clone() };
         let shown = path.display().to_string();
         let mut text = EXAMPLE.to_owned();
@@ -49,8 +40,7 @@ impl Arguments {
             // The comment is a convention of taplo, which other editors share.
             text.insert_str(0, &format!("#:schema ./{SCHEMA}\n\n"));
             let beside = path.with_file_name(SCHEMA);
-            std::fs::write(&beside, format!("{schema:#}\n"))
-                .map_err(|source| NotWritten::Io { path: beside.display().to_string(), source })?;
+            std::fs::write(&beside, format!("{schema:#}\n")).map_err(FileError::of("write", &beside))?;
         }
         let mut open = OpenOptions::new();
         open.write(true);
@@ -62,8 +52,8 @@ impl Arguments {
         };
         open.open(&path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(|source| {
             match source.kind() {
-                ErrorKind::AlreadyExists => NotWritten::Exists(shown.clone()),
-                _ => NotWritten::Io { path: shown.clone(), source },
+                ErrorKind::AlreadyExists => UsageError::Exists(shown.clone()),
+                _ => FileError::of("write", &path)(source).into(),
             }
         })?;
         Ok(format!(

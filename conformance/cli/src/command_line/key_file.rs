@@ -1,30 +1,19 @@
 //! Keys from files.
 
-use std::io;
 use std::path::Path;
 
-use animal_store_conformance::http::errors::of_file;
+use super::usage_error::UsageError;
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 
-/// The reason why a file gives no key.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NoKey {
-    /// The file cannot be read.
-    #[error("{}", of_file(.0))]
-    Unreadable(io::Error),
-    /// The content is no key.
-    #[error(transparent)]
-    Unusable(#[from] UnusableKey),
+/// The key in a file that an option names, without the spaces and line breaks around it.
+pub(super) fn read(option: &'static str, path: &Path) -> Result<ApiKey, UsageError> {
+    let bytes = std::fs::read(path).map_err(|source| UsageError::KeyFile { option, source })?;
+    key(&bytes).map_err(|source| UsageError::Key { option, source })
 }
 
-/// The key in a file, without the spaces and line breaks around it.
-pub(super) fn read(path: &Path) -> Result<ApiKey, NoKey> {
-    key(&std::fs::read(path).map_err(NoKey::Unreadable)?)
-}
-
-fn key(bytes: &[u8]) -> Result<ApiKey, NoKey> {
+fn key(bytes: &[u8]) -> Result<ApiKey, UnusableKey> {
     let text = String::from_utf8_lossy(bytes);
-    Ok(ApiKey::new(text.trim_start_matches('\u{feff}').trim())?)
+    ApiKey::new(text.trim_start_matches('\u{feff}').trim())
 }
 
 #[cfg(test)]

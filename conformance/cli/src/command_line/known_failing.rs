@@ -4,27 +4,14 @@ use std::path::Path;
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table};
 
-use animal_store_conformance::http::errors::of_file;
+use super::usage_error::{FileError, UsageError};
 use animal_store_conformance::report::{Report, RequirementReport};
+use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::verdict::Status;
 use animal_store_rules::verdict::known_failing::{Entry, KnownFailing};
 
 /// The text that a new file begins with.
 const HEADING: &str = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n";
-
-/// The reason why a file was not updated.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum UnusableList {
-    /// The file cannot be read.
-    #[error("cannot read {0}: {problem}", problem = of_file(.1))]
-    Read(String, std::io::Error),
-    /// The file cannot be written.
-    #[error("cannot write {0}: {problem}", problem = of_file(.1))]
-    Write(String, std::io::Error),
-    /// The file was changed during the run, and is not valid any more.
-    #[error("{0}, {1}")]
-    Invalid(String, String),
-}
 
 /// The text of an updated file, and its changes.
 struct Updated {
@@ -42,16 +29,16 @@ pub(super) fn update(
     list: Option<&Path>,
     report: &Report,
     listed: &KnownFailing,
-) -> Result<String, UnusableList> {
-    let shown = |path: &Path| path.display().to_string();
+) -> Result<String, UsageError> {
     let source = if path.is_file() { Some(path) } else { list };
     let text = match source {
-        Some(source) => std::fs::read_to_string(source).map_err(|error| UnusableList::Read(shown(source), error))?,
+        Some(source) => std::fs::read_to_string(source).map_err(FileError::of("read", source))?,
         None => HEADING.to_owned(),
     };
-    let invalid = |problem| UnusableList::Invalid(shown(source.unwrap_or(path)), problem);
-    let Updated { text, added, removed } = updated(&text, report, listed).map_err(invalid)?;
-    std::fs::write(path, text).map_err(|error| UnusableList::Write(shown(path), error))?;
+    // The file may have been changed during the run.
+    let Updated { text, added, removed } = updated(&text, report, listed)
+        .map_err(|error| UsageError::Toml { path: source.unwrap_or(path).display().to_string(), source: error })?;
+    std::fs::write(path, text).map_err(FileError::of("write", path))?;
     let mut changes = Vec::new();
     if !added.is_empty() {
         changes.push(format!("added {}", added.join(", ")));
@@ -70,9 +57,11 @@ pub(super) fn update(
 /// findings as the reason. An entry is removed if its requirement holds after a run that sent everything, unless the entry is flaky or the
 /// evidence is limited. Such a
 /// run also shows which requirements an entry has to hide, so that the next run is complete.
-fn updated(text: &str, report: &Report, listed: &KnownFailing) -> Result<Updated, String> {
-    let own = KnownFailing::parse(text).map_err(|error| error.to_string())?;
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+fn updated(text: &str, report: &Report, listed: &KnownFailing) -> Result<Updated, TomlError> {
+    let own = KnownFailing::parse(text)?;
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| TomlError::at(text, error.span().unwrap_or(0..0), error.message()))?;
     let sent_everything = report.ended_early.is_none();
     let has_held = |requirement: &RequirementReport| {
         requirement.selected && requirement.status == Status::Pass && requirement.unseen().is_none()

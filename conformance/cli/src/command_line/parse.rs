@@ -1,6 +1,5 @@
 //! From a command line to an invocation.
 
-use std::error::Error;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -10,7 +9,6 @@ use clap::error::{ContextKind, ContextValue};
 use super::arguments::{Arguments, Command, command};
 use super::config::{self, Configuration};
 use super::dry_run;
-use super::init::NotWritten;
 use super::output::{could_not_run, print, say, usage};
 use super::run::Invocation;
 use super::usage_error::UsageError;
@@ -50,17 +48,17 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
 }
 
 /// Adds the keys to the target, and checks that no option lacks its target.
-fn complete_target(configuration: &Configuration, arguments: &mut Arguments) -> Result<(), Box<dyn Error>> {
+fn complete_target(configuration: &Configuration, arguments: &mut Arguments) -> Result<(), UsageError> {
     configuration.finish(arguments)?;
     if arguments.base_url.is_none() && !arguments.replica.is_empty() {
-        return Err(UsageError::ReplicaWithoutTarget.into());
+        return Err(UsageError::ReplicaWithoutTarget);
     }
     if arguments.base_url.is_none() && arguments.unix_socket.is_some() {
-        return Err(UsageError::SocketWithoutTarget.into());
+        return Err(UsageError::SocketWithoutTarget);
     }
     let has_target = arguments.base_url.is_some() || arguments.container.image.is_some();
-    if !has_target && config::KEYS.iter().flatten().any(|key| configuration.is_typed(key)) {
-        return Err(UsageError::KeyWithoutTarget.into());
+    if !has_target && config::KEYS.iter().any(|key| configuration.is_typed(key)) {
+        return Err(UsageError::KeyWithoutTarget);
     }
     Ok(())
 }
@@ -80,7 +78,7 @@ fn run(command: &Command, program: String) -> ExitCode {
         Command::Diff(diff) => diff.run(),
         Command::Init(init) => match init.write(&config::schema(&super::arguments::command())) {
             Ok(text) => print(&text, ExitCode::Success),
-            Err(error @ NotWritten::Exists(_)) => usage(&error),
+            Err(error @ UsageError::Exists(_)) => usage(&error),
             Err(error) => could_not_run(&error),
         },
         Command::Man(man) => man.run(super::arguments::command()),

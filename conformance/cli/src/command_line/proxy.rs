@@ -13,9 +13,9 @@ use super::commanded::{Commanded, Group};
 use super::delivery::deliver;
 use super::output::{could_not_run, say, usage};
 use super::report_files::ReportFiles;
+use super::selection::certificates;
 use super::signals::Signals;
 use super::traffic::TrafficArguments;
-use super::usage_error::UsageError;
 use super::values::{self, Printed};
 use crate::exit_code::ExitCode;
 use crate::proxy::{Outcome, Proxy, ProxyEvent, Settings};
@@ -99,7 +99,7 @@ impl Arguments {
         let (terms, ca_certificates) = match self
             .traffic
             .terms(None, Some(self.side), program)
-            .and_then(|terms| Ok((terms, self.certificates()?)))
+            .and_then(|terms| Ok((terms, certificates("--ca-cert", self.ca_cert.as_deref())?)))
         {
             Ok(usable) => usable,
             Err(error) => return usage(&error),
@@ -214,15 +214,6 @@ impl Arguments {
         }));
         let (outcome, status, _) = tokio::join!(proxying, commanded, timed);
         (outcome, status.flatten(), signals.code())
-    }
-
-    fn certificates(&self) -> Result<Vec<u8>, UsageError> {
-        let Some(path) = &self.ca_cert else { return Ok(Vec::new()) };
-        std::fs::read(path).map_err(|source| UsageError::Certificates {
-            option: "--ca-cert",
-            path: path.display().to_string(),
-            source,
-        })
     }
 
     /// The command that judges the recorded traffic again, or without a recording passes the same traffic on once more. The keys that

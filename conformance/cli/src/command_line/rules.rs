@@ -1,5 +1,6 @@
 //! `rules`: lists and explains the requirements.
 
+use crate::command_line::usage_error::UsageError;
 use crate::command_line::values::OutputFormat;
 use crate::explain;
 use animal_store_conformance::redaction::Printable;
@@ -19,14 +20,9 @@ pub(super) struct Arguments {
     pub format: Option<OutputFormat>,
 }
 
-/// No requirement has this ID or ID prefix.
-#[derive(Debug, thiserror::Error)]
-#[error("no requirement has the ID or ID prefix `{0}`{hint}", hint = catalogue().did_you_mean(.0))]
-pub(super) struct Unknown(String);
-
 impl Arguments {
     /// The text to print.
-    pub(super) fn output(&self) -> Result<Printable, Unknown> {
+    pub(super) fn output(&self) -> Result<Printable, UsageError> {
         let format = self.format.unwrap_or_default();
         let pattern = self.id.as_deref().unwrap_or_default();
         if let Some(requirement) = catalogue().get(pattern) {
@@ -39,7 +35,7 @@ impl Arguments {
         let matching: Vec<&Requirement> =
             catalogue().requirements.iter().filter(|requirement| requirement.id.starts_with(pattern)).collect();
         if matching.is_empty() {
-            return Err(Unknown(pattern.to_owned()));
+            return Err(UsageError::NoRequirement(pattern.to_owned()));
         }
         Ok(match format {
             OutputFormat::Text => explain::list(&matching),

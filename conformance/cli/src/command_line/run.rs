@@ -9,7 +9,7 @@ use futures_util::future::OptionFuture;
 
 use super::arguments::Arguments;
 use super::config::ShownOptions;
-use super::delivery::deliver;
+use super::delivery::{deliver, detail};
 use super::output::{could_not_run, say, usage};
 use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
@@ -23,7 +23,6 @@ use animal_store_conformance::Interrupt;
 use animal_store_conformance::Options;
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
-use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::{Judge, RunError};
 use animal_store_conformance::{ObstacleKind, UnusableTarget};
 use animal_store_rules::catalogue::plan::Plan;
@@ -235,11 +234,7 @@ impl Invocation {
     }
 
     fn deliver(&self, report: &Report, listed: &KnownFailing, files: &ReportFiles<'_>) -> ExitCode {
-        let detail = match (self.arguments.quiet, self.arguments.verbose) {
-            (true, _) => Detail::Quiet,
-            (_, true) => Detail::Verbose,
-            _ => Detail::Normal,
-        };
+        let detail = detail(self.arguments.quiet, self.arguments.verbose);
         let code = deliver(report, self.arguments.format, detail, files);
         match self.note_known_failures(report, listed) {
             Ok(()) => code,
@@ -248,7 +243,7 @@ impl Invocation {
     }
 
     /// Updates the file of known failures, if requested.
-    fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), known_failing::UnusableList> {
+    fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), UsageError> {
         if let Some(path) = &self.arguments.write_known_failing {
             let list = self.arguments.known_failing.as_deref();
             say(known_failing::update(path, list, report, listed)?);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::arguments::Arguments;
 use super::rerun::Rerun;
-use super::selection::{known_failing, scope_of};
+use super::selection::{certificates, known_failing, scope_of};
 use super::usage_error::UsageError;
 use animal_store_conformance::Options;
 use animal_store_rules::catalogue::scope::Scope;
@@ -36,16 +36,8 @@ impl Arguments {
         options.strict = self.strict;
         options.fail_fast = self.fail_fast;
         options.known_failing = self.known_failing()?;
-        let read = |option, path: &Option<PathBuf>| match path {
-            None => Ok(Vec::new()),
-            Some(path) => std::fs::read(path).map_err(|source| UsageError::Certificates {
-                option,
-                path: path.display().to_string(),
-                source,
-            }),
-        };
-        options.transport.ca_certificates = read("--ca-cert", &self.ca_cert)?;
-        options.transport.client_certificate = read("--client-cert", &self.client_cert)?;
+        options.transport.ca_certificates = certificates("--ca-cert", self.ca_cert.as_deref())?;
+        options.transport.client_certificate = certificates("--client-cert", self.client_cert.as_deref())?;
         options.environment = self.env.clone();
         options.implementation.name = self.implementation.clone();
         options.implementation.version = self.implementation_version.clone();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::delivery::detail;
 use super::selection::{known_failing, scope_of};
 use super::usage_error::UsageError;
 use super::values::{self, Color, Printed, ReportFile};
@@ -82,10 +83,6 @@ impl TrafficArguments {
 
     /// The level of detail of the report on standard output.
     pub(super) fn detail(&self) -> Detail {
-        match (self.quiet, self.verbose) {
-            (true, _) => Detail::Quiet,
-            (_, true) => Detail::Verbose,
-            _ => Detail::Normal,
-        }
+        detail(self.quiet, self.verbose)
     }
 }

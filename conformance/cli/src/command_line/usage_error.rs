@@ -1,8 +1,14 @@
 //! Errors in the options of a command line.
 
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::config::nearest;
 use animal_store_conformance::UnusableOptions;
 use animal_store_conformance::http::errors::of_file;
+use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::toml_error::TomlError;
+use animal_store_rules::trace::keys::UnusableKey;
 
 /// An invalid option, or a missing one. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +29,12 @@ pub(super) enum UsageError {
         "--image is not available in this program: use `cargo xtask conform --image`, or the program of the package animal-store-containers"
     )]
     NoContainers,
+    /// The file of a key cannot be read.
+    #[error("{option}: {}\n  Nothing was sent.", of_file(.source))]
+    KeyFile { option: &'static str, source: std::io::Error },
+    /// The file of a key contains no usable key.
+    #[error("{option}: {source}\n  Nothing was sent.")]
+    Key { option: &'static str, source: UnusableKey },
     /// No key is given.
     #[error(
         "no API key: set CONFORM_API_KEY, --api-key KEY or --api-key-file FILE, or the variable that api_key_env of conform.toml names"
@@ -67,7 +79,93 @@ pub(super) enum UsageError {
     /// The list of known failures cannot be read.
     #[error("--known-failing {path}: {}\n  Name a TOML file with a [[known-failing]] table for each known failure. Nothing was sent.", of_file(.source))]
     KnownFailingFile { path: String, source: std::io::Error },
-    /// The list of known failures is not valid.
+    /// The configuration file, or the list of known failures, is not valid.
     #[error("{path}, {source}")]
-    KnownFailing { path: String, source: TomlError },
+    Toml { path: String, source: TomlError },
+    /// The configuration file cannot be read.
+    #[error("cannot read the configuration file {path}: {}{}", of_file(.source), hint(.path, .source))]
+    Configuration { path: String, source: std::io::Error },
+    /// An environment is selected, and there is no configuration file.
+    #[error(
+        "--env {0} needs a configuration file, and there is no conform.toml in this directory or its parents within the \
+         repository. Name one with --config PATH, or write one with `conform init`"
+    )]
+    NoFile(String),
+    /// The configuration file does not define this environment.
+    #[error("{path} has no environment {name}{}", choice(.name, .known))]
+    UnknownEnvironment { path: String, name: String, known: Vec<String> },
+    /// Neither the environment nor another source names a target.
+    #[error(
+        "the environment {name} of {path} has no base_url: add base_url = \"https://…/v1\" to [environments.{name}]"
+    )]
+    NoBaseUrl { path: String, name: String },
+    /// The report of an earlier run is about a container image, which the report must not start.
+    #[error("the report is about the image {0}: name the server with --image or --base-url")]
+    ReportedImage(String),
+    /// The configuration file has environments, and none is selected.
+    #[error(
+        "no environment of {path} is selected. Select one with --env: {}; or ignore the file with --no-config",
+        .known.join(", ")
+    )]
+    WhichEnvironment { path: String, known: Vec<String> },
+    /// The value of an environment variable is not a text.
+    #[error("environment variable {0}: the value is not valid UTF-8")]
+    Variable(String),
+    /// A variable that the configuration file names for a key is not set.
+    #[error("{place}: {member} names the environment variable {variable}, which is not set: set it to the key")]
+    KeyVariable {
+        /// The position at which the file names it.
+        place: String,
+        member: String,
+        variable: String,
+    },
+    /// Two mutually exclusive options are set in the same place.
+    #[error("{one} and {other} are mutually exclusive ({origin}): set only one of them")]
+    Exclusive {
+        one: &'static str,
+        other: &'static str,
+        /// The source that sets both.
+        origin: String,
+    },
+    /// No requirement has this ID or ID prefix.
+    #[error("no requirement has the ID or ID prefix `{0}`{hint}", hint = catalogue().did_you_mean(.0))]
+    NoRequirement(String),
+    /// A file exists that must not be overwritten.
+    #[error("{0} already exists: name another file, or overwrite it with --force")]
+    Exists(String),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// A file that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what} {path}: {}", of_file(.source))]
+pub(super) struct FileError {
+    /// The verb: `read` or `write`.
+    pub what: &'static str,
+    pub path: String,
+    pub source: std::io::Error,
+}
+
+impl FileError {
+    /// A function for `map_err`.
+    pub(super) fn of(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FileError {
+        move |source| FileError { what, path: path.display().to_string(), source }
+    }
+}
+
+/// The command that creates a missing file, as the end of a sentence.
+fn hint(path: &str, error: &std::io::Error) -> String {
+    if error.kind() == ErrorKind::NotFound { format!(". Write one with `conform init {path}`") } else { String::new() }
+}
+
+/// The environments of the file, and the most similar name.
+fn choice(name: &str, known: &[String]) -> String {
+    if known.is_empty() {
+        return format!(": it defines none. Add a table [environments.{name}]");
+    }
+    let meant = nearest(name, known.iter().map(String::as_str));
+    let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
+    format!("{meant} (defined: {})", known.join(", "))
 }

@@ -140,7 +140,7 @@ fn unknown(name: &str, value: &DeValue<'_>, members: &[Member]) -> String {
 }
 
 /// The known name most similar to a misspelt one, if any is similar.
-pub(super) fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(in crate::command_line) fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     names
         .map(|name| (strsim::jaro_winkler(name, typed), name))
         .max_by(|a, b| a.0.total_cmp(&b.0))

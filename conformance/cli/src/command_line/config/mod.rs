@@ -5,7 +5,6 @@
 //! message. clap does not read the environment, because CI systems set variables to nothing, and leave line breaks and spaces around
 //! values.
 
-mod error;
 mod file;
 mod member;
 mod show;
@@ -18,14 +17,15 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-pub(super) use self::error::ConfigError;
 use self::file::File;
+pub(super) use self::file::nearest;
 use self::member::Member;
 pub(super) use self::member::schema;
 pub(super) use self::show::{ShownOptions, without_secrets};
 use super::arguments::Arguments;
 use super::key_file;
 use super::rerun::{Rerun, Taken};
+use super::usage_error::UsageError;
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
@@ -41,8 +41,8 @@ const EXCLUSIVE: &[(&str, &str)] = &[
     ("resolve", "unix_socket"),
 ];
 
-/// The options that name a key, in the order of the keys.
-pub(super) const KEYS: [[&str; 2]; 2] = [["api_key", "api_key_file"], ["quota_key", "quota_key_file"]];
+/// The options that name a key.
+pub(super) const KEYS: [&str; 4] = ["api_key", "api_key_file", "quota_key", "quota_key_file"];
 
 /// The beginning of the name of each variable that sets an option: `CONFORM_BASE_URL` for `--base-url`.
 const PREFIX: &str = "CONFORM_";
@@ -102,11 +102,11 @@ pub(super) struct Configuration {
 impl Configuration {
     /// Combines the command line, as parsed into `typed`, with the environment and the file that they name or that applies in
     /// `folder`.
-    pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, ConfigError> {
+    pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, UsageError> {
         let members = member::members(command);
         let file = read(typed, folder, &members)?;
-        let rerun = first_value(typed, "rerun", file.as_ref())?.map(|path| Rerun::read(Path::new(&path))).transpose();
-        let rerun = rerun.map_err(|error| ConfigError::Rerun(Box::new(error)))?;
+        let rerun = first_value(typed, "rerun", file.as_ref())?;
+        let rerun = rerun.map(|path| Rerun::read(Path::new(&path))).transpose()?;
         let environment = select_environment(typed, file.as_ref())?;
         let mut configuration = Configuration { file, environment, settings: Vec::new(), rerun };
         for member in members {
@@ -121,7 +121,7 @@ impl Configuration {
     }
 
     /// An option with its value from the source of highest precedence.
-    fn setting(&self, member: Member, typed: &ArgMatches) -> Result<Setting, ConfigError> {
+    fn setting(&self, member: Member, typed: &ArgMatches) -> Result<Setting, UsageError> {
         let (reported, report) = match &self.rerun {
             Some(rerun) => (rerun.values(&member.option()), format!("report {}", rerun.earlier.report)),
             None => (Vec::new(), String::new()),
@@ -169,10 +169,10 @@ impl Configuration {
     }
 
     /// Marks an exclusive option as overridden, if the other one is set in a source of higher precedence.
-    fn settle(&mut self, one: &'static str, other: &'static str) -> Result<(), ConfigError> {
+    fn settle(&mut self, one: &'static str, other: &'static str) -> Result<(), UsageError> {
         let (Some(a), Some(b)) = (self.set(one), self.set(other)) else { return Ok(()) };
         if a.layer == b.layer {
-            return Err(ConfigError::Exclusive { one, other, origin: a.source.clone() });
+            return Err(UsageError::Exclusive { one, other, origin: a.source.clone() });
         }
         let (winner, loser) = if a.layer < b.layer { (one, other) } else { (other, one) };
         self.override_by(winner, loser);
@@ -232,7 +232,7 @@ impl Configuration {
 
     /// Adds the settings of the file that have no option, and the keys from files. Checks that there is a target where the file intends
     /// one, and that the variables are set that the file names for keys.
-    pub(super) fn finish(&self, arguments: &mut Arguments) -> Result<(), ConfigError> {
+    pub(super) fn finish(&self, arguments: &mut Arguments) -> Result<(), UsageError> {
         if let Some(file) = &self.file {
             arguments.container.table = file.container.clone();
         }
@@ -240,27 +240,28 @@ impl Configuration {
             // The embedded server would be judged instead.
             return self.require_no_target();
         }
-        let [main, quota] = &mut arguments.key_variables;
-        *main = self.read_key(KEYS[0], &mut arguments.api_key, arguments.api_key_file.as_deref())?;
-        *quota = self.read_key(KEYS[1], &mut arguments.quota_key, arguments.quota_key_file.as_deref())?;
+        let Arguments { api_key, api_key_file, quota_key, quota_key_file, key_variables: [main, quota], .. } =
+            arguments;
+        *main = self.read_key("api_key", "--api-key-file", api_key, api_key_file.as_deref())?;
+        *quota = self.read_key("quota_key", "--quota-key-file", quota_key, quota_key_file.as_deref())?;
         Ok(())
     }
 
     /// Reads a key from its own file, or else returns the variable that the configuration names for it.
     fn read_key(
         &self,
-        [id, in_file]: [&'static str; 2],
+        id: &str,
+        option: &'static str,
         key: &mut Option<ApiKey>,
         path: Option<&Path>,
-    ) -> Result<Option<String>, ConfigError> {
+    ) -> Result<Option<String>, UsageError> {
         if let Some(path) = path {
-            let no_key = |source| ConfigError::NoKey { option: in_file.replace('_', "-"), source };
-            *key = Some(key_file::read(path).map_err(no_key)?);
+            *key = Some(key_file::read(option, path)?);
             return Ok(None);
         }
         let Some(setting) = self.set(id) else { return Ok(None) };
         match &setting.key_variable {
-            Some(variable) if key.is_none() => Err(ConfigError::NoVariable {
+            Some(variable) if key.is_none() => Err(UsageError::KeyVariable {
                 place: setting.source.clone(),
                 member: setting.member.name.clone(),
                 variable: variable.clone(),
@@ -269,17 +270,17 @@ impl Configuration {
         }
     }
 
-    fn require_no_target(&self) -> Result<(), ConfigError> {
+    fn require_no_target(&self) -> Result<(), UsageError> {
         if let Some(image) = self.rerun.as_ref().and_then(|rerun| rerun.image.as_ref()) {
-            return Err(ConfigError::ReportedImage(image.clone()));
+            return Err(UsageError::ReportedImage(image.clone()));
         }
         let Some(file) = &self.file else { return Ok(()) };
         let path = file.path.display().to_string();
         let known = file.environments();
         match &self.environment {
-            Some(name) => Err(ConfigError::NoTarget { path, name: name.clone() }),
+            Some(name) => Err(UsageError::NoBaseUrl { path, name: name.clone() }),
             None if known.is_empty() => Ok(()),
-            None => Err(ConfigError::WhichEnvironment { path, known }),
+            None => Err(UsageError::WhichEnvironment { path, known }),
         }
     }
 
@@ -292,7 +293,7 @@ impl Configuration {
         let unknown = variables.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
         unknown
             .map(|name| {
-                let meant = file::nearest(&name, known.iter().map(String::as_str));
+                let meant = nearest(&name, known.iter().map(String::as_str));
                 let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
                 format!("the environment variable {name} belongs to no option{meant}")
             })
@@ -365,19 +366,19 @@ impl Setting {
 }
 
 /// The file that is named, or that applies in the directory.
-fn read(typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, ConfigError> {
+fn read(typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, UsageError> {
     if typed.get_flag("no_config") {
         return Ok(None);
     }
     let named = first_value(typed, "config", None)?.map(PathBuf::from);
     let Some(path) = named.or_else(|| file::find(folder)) else { return Ok(None) };
     let shown = || path.display().to_string();
-    let text = std::fs::read_to_string(&path).map_err(|source| ConfigError::Unreadable { path: shown(), source })?;
-    File::parse(&path, &text, members).map(Some).map_err(|source| ConfigError::Invalid { path: shown(), source })
+    let text = std::fs::read_to_string(&path).map_err(|source| UsageError::Configuration { path: shown(), source })?;
+    File::parse(&path, &text, members).map(Some).map_err(|source| UsageError::Toml { path: shown(), source })
 }
 
 /// The value of an option that decides on the sources of others: that of the command line, its variable or the file.
-fn first_value(typed: &ArgMatches, id: &str, file: Option<&File>) -> Result<Option<OsString>, ConfigError> {
+fn first_value(typed: &ArgMatches, id: &str, file: Option<&File>) -> Result<Option<OsString>, UsageError> {
     if let Some(value) = typed.get_raw(id).and_then(|mut values| values.next()) {
         return Ok(Some(OsStr::to_owned(value)));
     }
@@ -387,26 +388,26 @@ fn first_value(typed: &ArgMatches, id: &str, file: Option<&File>) -> Result<Opti
 }
 
 /// The selected environment, which the file must define.
-fn select_environment(typed: &ArgMatches, file: Option<&File>) -> Result<Option<String>, ConfigError> {
+fn select_environment(typed: &ArgMatches, file: Option<&File>) -> Result<Option<String>, UsageError> {
     // With --no-config, CONFORM_ENV is ignored: it may be set for other runs.
     if typed.get_flag("no_config") && !typed.contains_id("env") {
         return Ok(None);
     }
     let Some(name) = first_value(typed, "env", file)? else { return Ok(None) };
     let name = name.to_string_lossy().into_owned();
-    let Some(file) = file else { return Err(ConfigError::NoFile(name)) };
+    let Some(file) = file else { return Err(UsageError::NoFile(name)) };
     let known = file.environments();
     if known.contains(&name) {
         return Ok(Some(name));
     }
-    Err(ConfigError::UnknownEnvironment { path: file.path.display().to_string(), name, known })
+    Err(UsageError::UnknownEnvironment { path: file.path.display().to_string(), name, known })
 }
 
 /// The value of an environment variable, without the spaces and line breaks around it, or `None` if nothing is left.
-fn value_of(variable: &str) -> Result<Option<String>, ConfigError> {
+fn value_of(variable: &str) -> Result<Option<String>, UsageError> {
     match std::env::var(variable) {
         Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
         Err(VarError::NotPresent) => Ok(None),
-        Err(VarError::NotUnicode(_)) => Err(ConfigError::Variable(variable.to_owned())),
+        Err(VarError::NotUnicode(_)) => Err(UsageError::Variable(variable.to_owned())),
     }
 }
