@@ -21,7 +21,7 @@ pub(super) use choice::explain;
 
 use super::hypothesis::{Cut, Hypothesis, Outcome};
 use super::share::{FAR, Rest, Shares};
-use super::timeline::{Event, MINUTE, Micros, SECOND, Timeline};
+use super::timeline::{Event, MINUTE, Micros, SECOND, Sums, Timeline};
 
 /// The kinds of contradictions between a way of counting and a trace.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -169,35 +169,8 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     /// The latest Reset that was reported before each event, with its response, where the count slides.
     latest_before: Vec<Option<(Micros, usize)>>,
     sliding: Sliding,
-    arrivals: Arrivals,
-}
-
-/// The arrivals of requests in the order of their earliest time, each with the latest time of all up to it.
-#[derive(Debug)]
-struct Arrivals {
-    earliest: Vec<Micros>,
-    latest: Vec<Micros>,
-}
-
-impl Arrivals {
-    fn new(arrivals: impl Iterator<Item = (Micros, Micros)>) -> Arrivals {
-        let mut all: Vec<(Micros, Micros)> = arrivals.collect();
-        all.sort_unstable();
-        let mut arrivals = Arrivals { earliest: Vec::new(), latest: Vec::new() };
-        let mut latest = Micros::MIN;
-        for (from, to) in all {
-            latest = latest.max(to);
-            arrivals.earliest.push(from);
-            arrivals.latest.push(latest);
-        }
-        arrivals
-    }
-
-    /// Returns true if some request may have arrived between two times.
-    fn has(&self, from: Micros, to: Micros) -> bool {
-        let count = self.earliest.partition_point(|at| *at <= to);
-        count.checked_sub(1).is_some_and(|last| self.latest[last] >= from)
-    }
+    /// The number of requests that may open a window, by the earliest and by the latest time of their arrival.
+    arrivals: [Sums; 2],
 }
 
 /// Evaluates a hypothesis. The evaluation ends early if it has more contradictions than `stop_at`.
@@ -206,6 +179,8 @@ fn evaluate(hypothesis: Hypothesis, timeline: &Timeline<'_>, stop_at: i64) -> Ev
     // A request that is not counted may begin a window, or be the newest of a log when headers are written.
     let uncounted_may_open = matches!(hypothesis.cut, Cut::First | Cut::Drain);
     let may_open = timeline.events.iter().filter(|event| uncounted_may_open || shares.counted(event).hi > 0);
+    let logged = may_open.map(|event| shares.logged(event));
+    let (earliest, latest) = logged.map(|(from, to)| ((from, 1), (to, 1))).unzip();
     let forgets_within = if hypothesis.cut.is_on_grid() { 2 * MINUTE } else { MINUTE + SECOND };
     let mut evaluator = Evaluator {
         timeline,
@@ -234,7 +209,7 @@ fn evaluate(hypothesis: Hypothesis, timeline: &Timeline<'_>, stop_at: i64) -> Ev
             excess: 0,
             last_ones: None,
         },
-        arrivals: Arrivals::new(may_open.map(|event| shares.logged(event))),
+        arrivals: [earliest, latest].map(Sums::from_unsorted),
         shares: &shares,
     };
     evaluator.forward();
@@ -246,6 +221,12 @@ fn evaluate(hypothesis: Hypothesis, timeline: &Timeline<'_>, stop_at: i64) -> Ev
 impl Evaluator<'_, '_, '_> {
     pub(super) fn hypothesis(&self) -> Hypothesis {
         self.shares.hypothesis
+    }
+
+    /// Returns true if a request that may open a window may have arrived between two times.
+    fn may_open_between(&self, (from, to): (Micros, Micros)) -> bool {
+        let [earliest, latest] = &self.arrivals;
+        earliest.up_to(to) > latest.before(from)
     }
 
     pub(super) fn contradict(&mut self, kind: Kind, at: usize, with: Option<usize>, found: i64, bound: i64) {

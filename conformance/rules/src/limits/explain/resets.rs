@@ -94,7 +94,7 @@ impl Evaluator<'_, '_, '_> {
             let (end, begin) = (self.shares.epochs[before].end, self.shares.epochs[epoch].begin());
             if begin < end - Tolerance::ROUNDING.seconds() * SECOND {
                 self.contradict_move(at, before);
-            } else if !self.hypothesis().has_others() && !self.arrivals.has(origin.0, origin.1) {
+            } else if !self.hypothesis().has_others() && !self.may_open_between(origin) {
                 self.contradict_reset(at, None, origin.0);
             }
         }
@@ -131,7 +131,7 @@ impl Evaluator<'_, '_, '_> {
         let event = &self.events[at];
         let is_early = self.events.first().is_some_and(|first| event.sent - first.received < MINUTE + SECOND);
         let is_drain = self.hypothesis().cut == Cut::Drain;
-        let of_own = self.arrivals.has(origin.0, origin.1);
+        let of_own = self.may_open_between(origin);
         let may_be_of_others =
             self.hypothesis().has_others() || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
         let wrong = if is_drain {
