@@ -94,15 +94,14 @@ pub(super) struct Event<'h> {
     pub(super) may_be_ban: bool,
     /// The wait that the response asks for.
     pub(super) wait: Option<SignedDuration>,
-    /// Whether `Retry-After` is a number of seconds, and not a date.
-    pub(super) asks_in_seconds: bool,
-    /// The time of the response: by its `Date`, else by the judge's clock.
-    pub(super) dated_at: Micros,
-    /// Whether the response has a `Date`.
-    pub(super) is_dated: bool,
 }
 
 impl Event<'_> {
+    /// The time of the response by its `Date`.
+    pub(super) fn date(&self) -> Option<Micros> {
+        self.entry.server_time().map(micros)
+    }
+
     /// Returns true if this exchange was complete before the other request was sent.
     pub(super) fn precedes(&self, other: &Event<'_>) -> bool {
         self.received <= other.sent
@@ -202,9 +201,6 @@ impl<'h> Timeline<'h> {
                 is_own: part.is_own,
                 may_be_ban: part.may_be_ban,
                 wait: entry.wait_asked_for(),
-                asks_in_seconds: entry.asks_in_seconds(),
-                dated_at: entry.server_time().map_or(received, micros),
-                is_dated: entry.server_time().is_some(),
             });
         }
         events.sort_by_key(|event| (event.sent, event.entry.exchange.number));

@@ -117,7 +117,7 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     let refusals: &[bool] = if occurs(Outcome::Refused) { &[false, true] } else { &[false] };
     // Where each Reset is the end of a minute, the next restoration is like the end of the window. Without a `Date`, nothing shows when the
     // minutes of such a count begin.
-    let is_next_known = events.iter().all(|event| event.is_dated)
+    let is_next_known = events.iter().all(|event| event.date().is_some())
         && events.iter().any(|event| event.report.is_some_and(|report| report.reset.rem_euclid(MINUTE) != 0));
     let (slot, mut all) = (slot_of(events), Vec::new());
     for failures in failures {

@@ -47,13 +47,13 @@ impl Evaluator<'_, '_, '_> {
         let (Some(wait), Some(report)) = (refused.wait, refused.report) else { return false };
         let is_day = self.shares.reports_day(refused);
         let is_behind_day = is_day && report.used < report.limit;
-        let ends_in = match (refused.is_dated, is_behind_day) {
-            (true, false) => report.reset - refused.dated_at,
+        let ends_in = match refused.date() {
+            Some(date) if !is_behind_day => report.reset - date,
             // The minute behind a day that is not exhausted is exhausted.
-            (true, true) => MINUTE,
+            Some(_) => MINUTE,
             // The server's clock is unknown, and with it the distance of a date. A minute ends after a minute at the latest.
-            (false, _) if refused.asks_in_seconds && (!is_day || is_behind_day) => MINUTE,
-            (false, _) => return false,
+            None if refused.entry.asks_in_seconds() && (!is_day || is_behind_day) => MINUTE,
+            None => return false,
         };
         let waited = event.sent - refused.received;
         refused.outcome == Outcome::Refused && waited >= ends_in.max(wait.as_micros() as Micros) + SLACK

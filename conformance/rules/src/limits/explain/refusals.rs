@@ -85,7 +85,7 @@ impl Evaluator<'_, '_, '_> {
         let minute = self.hypothesis().figures.minute.filter(|_| self.shares.reports_day(before));
         let is_exhausted = report.limit - report.used <= sent
             || minute.is_some_and(|minute| self.shares.in_last_minute(at).0.hi >= minute);
-        is_exhausted && event.dated_at <= report.reset && !self.timeline.falls_by_more
+        is_exhausted && event.date().unwrap_or(event.received) <= report.reset && !self.timeline.falls_by_more
     }
 
     /// The later response that shows that there was room for a refused request, with the most that was used, and the limit. No ban explains

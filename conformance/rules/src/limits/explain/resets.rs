@@ -11,7 +11,7 @@ impl Evaluator<'_, '_, '_> {
         let event = &self.events[at];
         let Some(report) = event.report else { return };
         // Without a `Date`, the clock of the server may be far off.
-        let unknown = if event.is_dated { 0 } else { DAY };
+        let unknown = if event.date().is_some() { 0 } else { DAY };
         let (from, to) = self.shares.written(event);
         let (from, to) = (from - unknown, to + unknown);
         let is_day = self.shares.reports_day(event);
