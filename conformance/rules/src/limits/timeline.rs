@@ -112,6 +112,11 @@ impl Event<'_> {
         self.is_own && self.outcome == Outcome::Refused
     }
 
+    /// Returns true if the response reports that nothing remains.
+    pub(super) fn is_capped(&self) -> bool {
+        self.report.is_some_and(|report| report.used >= report.limit)
+    }
+
     /// Returns true if the server let the request pass its limit.
     pub(super) fn is_admitted(&self) -> bool {
         matches!(self.outcome, Outcome::Succeeded | Outcome::Malformed | Outcome::Missing)

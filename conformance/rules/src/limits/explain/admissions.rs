@@ -18,7 +18,7 @@ impl Evaluator<'_, '_, '_> {
         };
         let is_judged =
             is_certain && event.is_own && event.outcome != Outcome::Refused && event.entry.status().is_some();
-        let is_empty = self.is_capped(at)
+        let is_empty = event.is_capped()
             && !hypothesis.has_others()
             && hypothesis.written != Written::Before
             && hypothesis.failures == Failures::Count
@@ -34,7 +34,7 @@ impl Evaluator<'_, '_, '_> {
             let before = &self.events[*other];
             self.report_one_window(*other, at) && before.precedes(event) && before.is_admitted()
         });
-        last.is_some_and(|last| self.is_capped(last))
+        last.is_some_and(|last| self.events[last].is_capped())
     }
 
     /// The response before a success that reports that nothing remained for it, and its limit, where header fields are written before a
@@ -44,7 +44,7 @@ impl Evaluator<'_, '_, '_> {
         let is_spent = hypothesis.written == Written::Before
             && !hypothesis.has_others()
             && self.events[at].outcome == Outcome::Succeeded
-            && self.is_capped(at)
+            && self.events[at].is_capped()
             && self.shares.reported[at].is_none_or(|epoch| self.shares.refundable(at, epoch) <= 0);
         let report = self.events[at].report.filter(|_| is_spent)?;
         Some((self.before(at), report.limit))
@@ -59,7 +59,7 @@ impl Evaluator<'_, '_, '_> {
         if cut.is_fixed() || cut.is_log() || self.shares.reports_day(event) {
             return None;
         }
-        let is_last_one = event.outcome == Outcome::Succeeded && self.is_capped(at);
+        let is_last_one = event.outcome == Outcome::Succeeded && event.is_capped();
         let Some((first, count)) = self.sliding.last_ones.filter(|_| is_last_one) else {
             self.sliding.last_ones = is_last_one.then_some((at, 1));
             return None;
@@ -91,7 +91,7 @@ impl Evaluator<'_, '_, '_> {
             && entry.operation.is_certainly_valid()
             && entry.is_of_operation();
         let is_error = event.outcome == Outcome::Unknown && event.entry.status().is_some_and(|status| status >= 400);
-        (is_owed && is_error && self.is_capped(at)).then_some(Kind::OtherStatus)
+        (is_owed && is_error && event.is_capped()).then_some(Kind::OtherStatus)
     }
 
     /// Checks that there was room for a request that was admitted, or that got another status than 429.

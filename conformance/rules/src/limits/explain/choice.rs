@@ -11,9 +11,8 @@ use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
 fn weight(evaluation: &Evaluation, timeline: &Timeline<'_>) -> i64 {
     let mut sum = 0;
     for contradiction in &evaluation.contradictions {
-        let report = timeline.events[contradiction.at].report;
         sum += match contradiction.kind {
-            Kind::Early if report.is_some_and(|report| report.used >= report.limit) => 1,
+            Kind::Early if timeline.events[contradiction.at].is_capped() => 1,
             Kind::Excess => (contradiction.found - contradiction.bound).max(2),
             _ => 2,
         };

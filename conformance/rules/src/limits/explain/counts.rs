@@ -88,9 +88,9 @@ impl Evaluator<'_, '_, '_> {
         self.others[epoch].uncounted = uncounted;
         let used = reported + uncounted;
         let rest = self.shares.rest(at, epoch, used);
-        let most = if self.is_capped(at) { FAR } else { rest.most };
+        let most = if self.events[at].is_capped() { FAR } else { rest.most };
         // A refusal may report that nothing remains, whatever the count is.
-        let says_least = !is_refused || !self.is_capped(at);
+        let says_least = !is_refused || !self.events[at].is_capped();
         self.rests[at] = Some(Rest { most, ..if says_least { rest } else { Rest::UNKNOWN } });
         let others = self.others[epoch];
         if others.least.value > most {
@@ -149,11 +149,6 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// Returns true if an event reports that nothing remains.
-    pub(super) fn is_capped(&self, at: usize) -> bool {
-        self.events[at].report.is_some_and(|report| report.used >= report.limit)
-    }
-
     /// Returns true if the count at the beginning of a minute is the count at the end of the minute before, with any of the requests since.
     fn goes_on(&self, epoch: usize, used: i64, every: i64, own: i64) -> bool {
         let before = self.shares.minute_before(epoch).filter(|before| {
@@ -185,7 +180,7 @@ impl Evaluator<'_, '_, '_> {
         if self.is_oldest_of_the_run(at) {
             self.sliding.prior = 0;
         }
-        let most = if self.is_capped(at) { FAR } else { used - own.lo };
+        let most = if self.events[at].is_capped() { FAR } else { used - own.lo };
         let least = if is_refused { -FAR } else { used - own.hi };
         self.rests[at] = Some(Rest { least, most, ..Rest::UNKNOWN });
         if most < 0 {

@@ -296,7 +296,7 @@ impl Evaluator<'_, '_, '_> {
             return;
         };
         let used = self.events[at].report.map_or(0, |report| report.used);
-        let is_exhausted = self.events[at].outcome == Outcome::Refused && self.is_capped(at);
+        let is_exhausted = self.events[at].outcome == Outcome::Refused && self.events[at].is_capped();
         let is_minute = self.shares.reports_minute(&self.events[at]);
         let others = &mut self.others[epoch];
         if is_exhausted && is_minute {
@@ -348,7 +348,7 @@ impl Evaluator<'_, '_, '_> {
         if is_later(self.sliding.latest_reset) {
             self.sliding.latest_reset = Some((report.reset, at));
         }
-        if self.is_capped(at) && is_later(self.sliding.full_until) {
+        if event.is_capped() && is_later(self.sliding.full_until) {
             self.sliding.full_until = Some((report.reset, at));
         }
     }

@@ -1,7 +1,7 @@
 //! Recovery: whether a key is refused again after the wait that a refusal asked for.
 
 use super::super::hypothesis::{Others, Outcome};
-use super::super::timeline::{MINUTE, Micros, SECOND};
+use super::super::timeline::{Event, MINUTE, Micros, SECOND};
 use super::{Evaluator, Kind};
 use crate::history::bans::REPEATED;
 use crate::tolerance::Tolerance;
@@ -46,7 +46,7 @@ impl Evaluator<'_, '_, '_> {
         let (refused, event) = (&self.events[before], &self.events[at]);
         let (Some(wait), Some(report)) = (refused.wait, refused.report) else { return false };
         let is_day = self.shares.reports_day(refused);
-        let is_behind_day = is_day && report.used < report.limit;
+        let is_behind_day = self.is_behind_day(refused);
         let ends_in = match refused.date() {
             Some(date) if !is_behind_day => report.reset - date,
             // The minute behind a day that is not exhausted is exhausted.
@@ -59,11 +59,15 @@ impl Evaluator<'_, '_, '_> {
         refused.outcome == Outcome::Refused && waited >= ends_in.max(wait.as_micros() as Micros) + SLACK
     }
 
+    /// Returns true if a response reports a day that is not exhausted. A refusal then comes from the minute behind the day.
+    fn is_behind_day(&self, event: &Event<'_>) -> bool {
+        self.shares.reports_day(event) && !event.is_capped()
+    }
+
     /// Returns true if requests may have been restored between two refusals, which other clients may have used. Within one window none are.
     fn is_restored(&self, before: usize, at: usize) -> bool {
         let Some((earlier, later)) = self.events[before].report.zip(self.events[at].report) else { return true };
-        let is_behind_day = self.shares.reports_day(&self.events[before]) && earlier.used < earlier.limit;
-        is_behind_day || later.reset > earlier.reset + SLACK
+        self.is_behind_day(&self.events[before]) || later.reset > earlier.reset + SLACK
     }
 
     /// Returns true if another request of the run may have used the restored requests between two refusals.

@@ -58,8 +58,8 @@ impl Evaluator<'_, '_, '_> {
     /// Returns true if other clients may have exhausted the window of a refusal unseen: it reports that nothing remains of this limit, and no
     /// other window was exhausted by them.
     fn is_exhausted_unseen(&mut self, at: usize, limit: i64) -> bool {
-        let is_exhausted =
-            self.events[at].report.is_some_and(|report| report.limit == limit && report.used >= report.limit);
+        let event = &self.events[at];
+        let is_exhausted = event.is_capped() && event.report.is_some_and(|report| report.limit == limit);
         if self.hypothesis().others != Others::Unseen || !is_exhausted {
             return false;
         }
@@ -163,7 +163,7 @@ impl Evaluator<'_, '_, '_> {
         bounds.extend(self.most_used_by_later(at, epoch, later));
         if let Some(report) = self.events[at].report
             && self.shares.reported[at] == Some(epoch)
-            && !self.is_capped(at)
+            && !self.events[at].is_capped()
         {
             // Requests that are given back while the response is under way still counted when the request was dealt with.
             bounds.push(Bound { value: report.used + self.shares.refundable(at, epoch), at: self.before(at) });
