@@ -29,11 +29,8 @@ impl Evaluator<'_, '_, '_> {
 
     /// Returns true if the last admitted request of the same window left nothing remaining.
     fn is_after_the_last(&self, at: usize) -> bool {
-        let event = &self.events[at];
-        let last = (0..at).rev().find(|other| {
-            let before = &self.events[*other];
-            self.report_one_window(*other, at) && before.precedes(event) && before.is_admitted()
-        });
+        let mut admitted = self.earlier(at).filter(|other| self.events[*other].is_admitted());
+        let last = admitted.find(|other| self.report_one_window(*other, at));
         last.is_some_and(|last| self.events[last].is_capped())
     }
 

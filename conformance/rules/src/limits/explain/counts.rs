@@ -38,9 +38,14 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
+    /// The requests whose exchanges were complete before this one was sent, the last one first.
+    pub(super) fn earlier(&self, at: usize) -> impl Iterator<Item = usize> {
+        (0..at).rev().filter(move |other| self.events[*other].precedes(&self.events[at]))
+    }
+
     /// The last request whose exchange was complete before this one was sent.
     pub(super) fn before(&self, at: usize) -> Option<usize> {
-        (0..at).rev().find(|other| self.events[*other].precedes(&self.events[at]))
+        self.earlier(at).next()
     }
 
     /// Returns true if both events report the same window.
@@ -203,9 +208,9 @@ impl Evaluator<'_, '_, '_> {
         if excess == 0 {
             return;
         }
-        let last = (0..at).rev().find(|other| {
+        let last = self.earlier(at).find(|other| {
             let other = &self.events[*other];
-            other.precedes(event) && other.is_admitted() && other.report.is_some() && !other.may_be_ban
+            other.is_admitted() && other.report.is_some() && !other.may_be_ban
         });
         // A count that only goes on from the last one has dropped no request.
         let goes_on = last

@@ -75,7 +75,7 @@ impl Evaluator<'_, '_, '_> {
         if !refused.all(|other| std::ptr::eq(other, event) || event.precedes(other)) {
             return false;
         }
-        let mut earlier = self.events[..at].iter().rev().filter(|other| other.precedes(event));
+        let mut earlier = self.earlier(at).map(|other| &self.events[other]);
         let last = earlier.find_map(|before| Some((before, before.report?)));
         let Some((before, report)) = last else { return false };
         let mut sent = -before.cost;
@@ -109,8 +109,7 @@ impl Evaluator<'_, '_, '_> {
         if self.hypothesis().written != Written::OnAnswer || !may_be_before {
             return None;
         }
-        let mut earlier = (0..at).filter(|other| self.events[*other].precedes(&self.events[at]));
-        let has_begun = earlier.any(|other| self.shares.reported[other] == epoch);
+        let has_begun = self.earlier(at).any(|other| self.shares.reported[other] == epoch);
         (!has_begun).then_some(before)
     }
 

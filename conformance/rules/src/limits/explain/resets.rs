@@ -136,8 +136,7 @@ impl Evaluator<'_, '_, '_> {
             self.hypothesis().has_others() || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
         let wrong = if is_drain {
             // A newer request that counts makes the Reset wrong.
-            let mut earlier = (0..at).rev().filter(|other| self.events[*other].precedes(event));
-            let newest = earlier.find(|other| self.is_certain_to_count(*other));
+            let newest = self.earlier(at).find(|other| self.is_certain_to_count(*other));
             newest.filter(|newest| self.shares.logged(&self.events[*newest]).0 > origin.1)
         } else {
             // An older request that counts makes the Reset wrong.
