@@ -97,7 +97,8 @@ impl<'h> Explanation<'h> {
         plan: Option<PlanLimits>,
         is_key_exclusive: bool,
     ) -> Explanation<'h> {
-        let plan = plan.map(|limits| (limits.per_minute as i64, limits.per_day as i64));
+        let plan =
+            plan.map(|limits| Figures { minute: Some(limits.per_minute as i64), day: Some(limits.per_day as i64) });
         let explanation = Explanation::with(&Timeline::new(parts, &[]), plan, is_key_exclusive);
         let copies: Vec<Finding<'h>> = copies(parts);
         if copies.is_empty() || explanation.findings.len() <= copies.len() {
@@ -111,7 +112,7 @@ impl<'h> Explanation<'h> {
     }
 
     /// Explains a timeline, given the figures of the plan per minute and per day if they are known.
-    fn with(timeline: &Timeline<'h>, plan: Option<(i64, i64)>, is_key_exclusive: bool) -> Explanation<'h> {
+    fn with(timeline: &Timeline<'h>, plan: Option<Figures>, is_key_exclusive: bool) -> Explanation<'h> {
         let best = explain::explain(timeline, plan, is_key_exclusive);
         let entry = |at: usize| timeline.events[at].entry;
         let mut findings: Vec<Finding<'h>> = Vec::new();

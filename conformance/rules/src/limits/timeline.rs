@@ -263,9 +263,9 @@ impl<'h> Timeline<'h> {
     }
 
     /// The figures that the reports may be about, given the figures of the plan if they are known.
-    pub(super) fn figures(&self, plan: Option<(i64, i64)>) -> Vec<Figures> {
-        if let Some((minute, day)) = plan {
-            return vec![Figures { minute: Some(minute), day: Some(day) }];
+    pub(super) fn figures(&self, plan: Option<Figures>) -> Vec<Figures> {
+        if let Some(figures) = plan {
+            return vec![figures];
         }
         // A day is recognised by an end that lies further ahead than the end of a minute can, or that is at midnight.
         let longest = Tolerance::LONGEST_MINUTE.seconds() * SECOND;

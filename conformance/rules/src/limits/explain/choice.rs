@@ -66,11 +66,7 @@ struct Search<'t, 'h> {
 }
 
 /// Finds the hypothesis with the fewest contradictions, by weight. If the key is exclusive, no hypothesis has other clients.
-pub(in crate::limits) fn explain(
-    timeline: &Timeline<'_>,
-    plan: Option<(i64, i64)>,
-    is_key_exclusive: bool,
-) -> Evaluation {
+pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<Figures>, is_key_exclusive: bool) -> Evaluation {
     let hypotheses = hypotheses(&timeline.figures(plan), &timeline.events);
     let mut search = Search { timeline, is_key_exclusive, hypotheses, counted: HashSet::new(), plain: FAR };
     let mut best = search.with_likely_others(search.hypotheses[0], FAR);
