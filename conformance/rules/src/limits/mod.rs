@@ -174,12 +174,6 @@ impl<'h> Explanation<'h> {
         let is_drain = self.hypothesis.cut == Cut::Drain;
         is_drain && !self.outlasts_a_window && self.of_kinds(&[Kind::ResetOff, Kind::ResetMoves]).next().is_none()
     }
-
-    /// Returns true if some window has restored nothing at its announced end.
-    #[must_use]
-    pub fn goes_on_after_a_reset(&self) -> bool {
-        self.of_kinds(&[Kind::NotRestored]).next().is_some()
-    }
 }
 
 /// The findings about copies that report more remaining than a response that was complete before their request was sent.

@@ -489,8 +489,9 @@ impl<'t, 'h> Shares<'t, 'h> {
         let (event, counts) = (&self.events[at], &self.epochs[epoch].counts);
         let (before, itself) = self.in_epoch(at, epoch);
         Rest {
-            least: used - self.certain_by(at, epoch) - self.refundable(at, epoch)
-                + if self.hypothesis.written == Written::Before { self.certain_of_itself(at, epoch) } else { 0 },
+            least: used
+                - self.before_at_most(at, epoch)
+                - if self.hypothesis.written == Written::Before { 0 } else { self.certain_of_itself(at, epoch) },
             most: used - before.lo - itself.lo,
             unsettled: used - counts.settled.up_to(event.sent),
             unsettled_of_all: used - counts.every_settled.up_to(event.sent),
@@ -502,11 +503,6 @@ impl<'t, 'h> Shares<'t, 'h> {
         self.member(at, epoch).map_or(0, |member| member.of(self.counted(&self.events[at])).lo)
     }
 
-    /// The amount that certainly counts of the requests that were sent before a response was complete.
-    fn certain_by(&self, at: usize, epoch: usize) -> i64 {
-        self.epochs[epoch].counts.certain_sent.before(self.events[at].received)
-    }
-
     /// The amount that may still be given back of the requests that were sent before a response was complete.
     pub(super) fn refundable(&self, at: usize, epoch: usize) -> i64 {
         let (event, counts) = (&self.events[at], &self.epochs[epoch].counts);
@@ -515,7 +511,8 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// The most that the requests of the run which certainly count, or are given back, can have added before this one was dealt with.
     pub(super) fn before_at_most(&self, at: usize, epoch: usize) -> i64 {
-        self.certain_by(at, epoch) - self.certain_of_itself(at, epoch) + self.refundable(at, epoch)
+        let certain = self.epochs[epoch].counts.certain_sent.before(self.events[at].received);
+        certain - self.certain_of_itself(at, epoch) + self.refundable(at, epoch)
     }
 
     /// The amount of the minute before that weighs in the minute of an event.

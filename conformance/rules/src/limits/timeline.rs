@@ -1,8 +1,6 @@
 //! The timeline of a key: its requests as events, with bounds on the times at which the server saw them, and with the reports of the
 //! responses.
 
-use std::collections::HashSet;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::hypothesis::{Figures, Outcome};
@@ -254,12 +252,6 @@ impl<'h> Timeline<'h> {
             successes.push(event);
         }
         false
-    }
-
-    /// Returns true if every request went to the same address of the service.
-    pub(super) fn is_of_one_address(&self) -> bool {
-        let addresses = self.events.iter().map(|event| event.entry.exchange.request.replica.unwrap_or_default());
-        addresses.collect::<HashSet<usize>>().len() <= 1
     }
 
     /// The figures that the reports may be about, given the figures of the plan if they are known.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{ATTEMPTS, Session, Stop, bearing};
 use crate::http::pacing::{self, Advice, window_of};
 use animal_store_rules::history::History;
-use animal_store_rules::limits::Limiter;
+use animal_store_rules::limits::{Kind, Limiter};
 use animal_store_rules::request::bearer_key;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
@@ -169,8 +169,9 @@ impl Session<'_> {
         if !matches!(advice, Advice::Go) {
             // Exhausted right after the reset, or not restored by it: Remaining is unreliable, so from now on only a 429 causes a wait.
             let history = History::without_bodies(self.trace());
-            let restores_nothing =
-                Limiter::new(&history).keys()[self.asking.place].explanation().goes_on_after_a_reset();
+            let limiter = Limiter::new(&history);
+            let explanation = limiter.keys()[self.asking.place].explanation();
+            let restores_nothing = explanation.of_kinds(&[Kind::NotRestored]).next().is_some();
             if self.asking.waited_before == Some(number) || restores_nothing {
                 self.asking.ignores_remaining = true;
             }

@@ -150,7 +150,10 @@ impl Search<'_, '_> {
     fn reports_minutes_of_one_address(&self, hypothesis: Hypothesis) -> bool {
         let Figures { minute, day } = hypothesis.figures;
         let mut reports = self.timeline.events.iter().filter_map(|event| event.report);
-        minute != day && reports.all(|report| Some(report.limit) == minute) && self.timeline.is_of_one_address()
+        let addresses = self.timeline.events.iter().map(|event| event.entry.exchange.request.replica.unwrap_or(0));
+        minute != day
+            && reports.all(|report| Some(report.limit) == minute)
+            && addresses.collect::<HashSet<usize>>().len() <= 1
     }
 
     /// Evaluates a hypothesis, with other clients if something shows them. The evaluation ends early if its weight is above `least`.

@@ -32,12 +32,15 @@ impl Evaluator<'_, '_, '_> {
             if event.outcome != Outcome::Refused || self.is_stopped() {
                 continue;
             }
+            if self.may_be_for_longer(at) {
+                continue;
+            }
             if let Some((used, limit)) = self.interrupted(at, &later) {
                 refusals.push(at);
                 self.contradict(Kind::Interrupted, at, used.at, used.value, limit);
                 continue;
             }
-            if event.may_be_ban || self.may_be_for_longer(at) {
+            if event.may_be_ban {
                 continue;
             }
             refusals.push(at);
@@ -93,7 +96,7 @@ impl Evaluator<'_, '_, '_> {
     fn interrupted(&self, at: usize, later: &[Option<Bound>]) -> Option<(Bound, i64)> {
         let limit = self.hypothesis().figures.minute?;
         let is_fixed_minute = self.hypothesis().cut.is_fixed() && !self.shares.reports_day(&self.events[at]);
-        if !is_fixed_minute || self.may_be_for_longer(at) {
+        if !is_fixed_minute {
             return None;
         }
         let used = self.shares.minutes_of(at).map(|member| self.most_used_by_later(at, member.epoch, later));

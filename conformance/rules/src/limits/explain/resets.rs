@@ -120,11 +120,6 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// Returns true if a request is certain to count.
-    fn is_certain_to_count(&self, at: usize) -> bool {
-        self.shares.counted(&self.events[at]).lo > 0
-    }
-
     /// Checks that a Reset is a minute after the oldest request in a log ([`Cut::Log`]) or the newest one ([`Cut::Drain`]). That request is
     /// one of the run, unless requests of other clients or from before the run may be in the log.
     fn reset_of_log(&mut self, at: usize, origin: (Micros, Micros)) {
@@ -134,16 +129,17 @@ impl Evaluator<'_, '_, '_> {
         let of_own = self.may_open_between(origin);
         let may_be_of_others =
             self.hypothesis().has_others() || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
+        let is_certain = |other: &usize| self.shares.counted(&self.events[*other]).lo > 0;
         let wrong = if is_drain {
             // A newer request that counts makes the Reset wrong.
-            let newest = self.earlier(at).find(|other| self.is_certain_to_count(*other));
+            let newest = self.earlier(at).find(is_certain);
             newest.filter(|newest| self.shares.logged(&self.events[*newest]).0 > origin.1)
         } else {
             // An older request that counts makes the Reset wrong.
             let kept_since = event.received - (Tolerance::KEPT.seconds() - self.hypothesis().slot) * SECOND;
             let first = self.events.partition_point(|other| other.sent <= kept_since);
             let mut kept = (first..at).filter(|other| self.events[*other].precedes(event));
-            let oldest = kept.find(|other| self.is_certain_to_count(*other));
+            let oldest = kept.find(is_certain);
             oldest.filter(|oldest| self.shares.logged(&self.events[*oldest]).1 < origin.0)
         };
         if wrong.is_some() || !of_own && !may_be_of_others {

@@ -8,8 +8,7 @@ use crate::trace::rate_limit::Window;
 
 impl<'h> KeyLimits<'h> {
     /// Returns true if an answer is a copy of an earlier one.
-    #[must_use]
-    pub fn is_copy(&self, answer: &Answer<'_>) -> bool {
+    pub(super) fn is_copy(&self, answer: &Answer<'_>) -> bool {
         self.is_outdated(answer) || self.is_repeated_late(answer)
     }
 
