@@ -33,6 +33,7 @@ use crate::catalogue::plan::PlanLimits;
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::Window;
+use hypothesis::Span;
 pub(crate) use timeline::Part;
 use timeline::Timeline;
 
@@ -47,6 +48,8 @@ pub struct Finding<'h> {
     pub found: i64,
     /// The least or the most that the hypothesis allows, in the unit of `found`.
     pub bound: i64,
+    /// Whether the exchange reports the day.
+    pub is_of_day: bool,
 }
 
 impl Finding<'_> {
@@ -115,6 +118,7 @@ impl<'h> Explanation<'h> {
     fn with(timeline: &Timeline<'h>, plan: Option<Figures>, is_key_exclusive: bool) -> Explanation<'h> {
         let best = explain::explain(timeline, plan, is_key_exclusive);
         let entry = |at: usize| timeline.events[at].entry;
+        let figures = best.hypothesis.figures;
         let mut findings: Vec<Finding<'h>> = Vec::new();
         for contradiction in &best.contradictions {
             let with = contradiction.with.filter(|with| *with != contradiction.at);
@@ -123,6 +127,8 @@ impl<'h> Explanation<'h> {
                 entries: std::iter::once(contradiction.at).chain(with).map(entry).collect(),
                 found: contradiction.found,
                 bound: contradiction.bound,
+                is_of_day: figures.minute != figures.day
+                    && timeline.events[contradiction.at].span(figures) == Some(Span::Day),
             });
         }
         let pairs = timeline.successive();
@@ -159,14 +165,6 @@ impl<'h> Explanation<'h> {
         if is_all && self.restores_nothing { &self.findings } else { &[] }
     }
 
-    /// Returns true if a finding is about the limit of the day.
-    #[must_use]
-    pub fn is_of_day(&self, finding: &Finding<'_>) -> bool {
-        let limit = finding.window(0).and_then(|window| i64::try_from(window.limit).ok());
-        let Figures { minute, day } = self.hypothesis.figures;
-        minute != day && limit == day
-    }
-
     /// Returns true if each Reset is a minute after the newest request, and nothing shows whether the count is a log. A window whose end is
     /// always a minute from now looks like a log until it ends.
     #[must_use]
@@ -185,7 +183,8 @@ fn copies<'h>(parts: &[(&'h Entry<'h>, Part)]) -> Vec<Finding<'h>> {
             let Some(window) = shown.window() else { continue };
             if window.limit == copied.limit && window.remaining < copied.remaining {
                 let [found, bound] = [copied, window].map(|window| window.limit as i64 - window.remaining as i64);
-                findings.push(Finding { kind: Kind::Rises, entries: vec![copy, shown], found, bound });
+                let entries = vec![*copy, *shown];
+                findings.push(Finding { kind: Kind::Rises, entries, found, bound, is_of_day: false });
                 break;
             }
         }

@@ -1,6 +1,6 @@
 //! Shares: the part of the run's own requests that is in the count that a response reports, under one hypothesis.
 
-use super::hypothesis::{Cut, Failures, Hypothesis, Outcome, Written};
+use super::hypothesis::{Cut, Failures, Hypothesis, Outcome, Span, Written};
 use super::timeline::{DAY, Event, MINUTE, Micros, SECOND, Sums, Timeline};
 use crate::tolerance::Tolerance;
 
@@ -182,7 +182,7 @@ impl<'t, 'h> Shares<'t, 'h> {
             every_gone: Sums::default(),
             certain_from: Sums::default(),
         };
-        let of_days = shares.reporting(Self::reports_day);
+        let of_days = shares.reporting(Span::Day);
         shares.add_windows(&of_days, &of_days, true);
         shares.days = shares.epochs.len();
         if hypothesis.cut.is_on_grid() {
@@ -197,24 +197,18 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// Returns true if an event reports the day.
     pub(super) fn reports_day(&self, event: &Event<'_>) -> bool {
-        let figures = self.hypothesis.figures;
-        let Some(report) = event.report else { return false };
-        if figures.minute == figures.day {
-            return report.reset - event.answer.0 > MINUTE + SAME_END;
-        }
-        figures.day == Some(report.limit)
+        event.span(self.hypothesis.figures) == Some(Span::Day)
     }
 
     /// Returns true if an event reports the minute.
     pub(super) fn reports_minute(&self, event: &Event<'_>) -> bool {
-        event.report.is_some_and(|report| self.hypothesis.figures.minute == Some(report.limit))
-            && !self.reports_day(event)
+        event.span(self.hypothesis.figures) == Some(Span::Minute)
     }
 
-    /// The events whose reports meet a condition. The report of a possible ban may say anything.
-    fn reporting(&self, is_reported: fn(&Self, &Event<'h>) -> bool) -> Vec<usize> {
-        let events = self.events.iter().enumerate();
-        events.filter(|(_, event)| !event.may_be_ban && is_reported(self, event)).map(|(at, _)| at).collect()
+    /// The events that report a window of this length. The report of a possible ban may say anything.
+    fn reporting(&self, span: Span) -> Vec<usize> {
+        let is_reported = |event: &Event<'_>| !event.may_be_ban && event.span(self.hypothesis.figures) == Some(span);
+        (0..self.events.len()).filter(|at| is_reported(&self.events[*at])).collect()
     }
 
     /// Adds the windows whose ends the `opening` events report, and assigns to each of the `reporting` events the window whose end it
@@ -247,7 +241,7 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// Finds the minutes on the grid that the first report shows: those that events report, and those in which requests may have come.
     fn find_minutes_on_grid(&mut self) {
-        let of_minutes = self.reporting(Self::reports_minute);
+        let of_minutes = self.reporting(Span::Minute);
         let first = of_minutes.iter().find(|at| self.events[**at].outcome != Outcome::Refused).or(of_minutes.first());
         let Some(first) = first.and_then(|at| self.events[*at].report) else { return };
         let off = first.reset.rem_euclid(MINUTE);
@@ -281,7 +275,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// Finds the minutes that requests opened. A response that reports none used, or only requests that may be given back, shows no minute:
     /// it reports the end of a window that would begin now.
     fn find_minutes_from_requests(&mut self) {
-        let of_minutes = self.reporting(Self::reports_minute);
+        let of_minutes = self.reporting(Span::Minute);
         let mut opening: Vec<usize> = Vec::new();
         for &at in &of_minutes {
             let event = &self.events[at];

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::hypothesis::{Figures, Outcome};
+use super::hypothesis::{Figures, Outcome, Span};
 use crate::history::Entry;
 use crate::request::{Operation, PetId};
 use crate::tolerance::Tolerance;
@@ -108,6 +108,11 @@ impl Event<'_> {
     /// Returns true if a request that certainly came with the key was refused.
     pub(super) fn is_own_refusal(&self) -> bool {
         self.is_own && self.outcome == Outcome::Refused
+    }
+
+    /// The window that the response reports by these figures.
+    pub(super) fn span(&self, figures: Figures) -> Option<Span> {
+        figures.span(self.report?, self.answer.0)
     }
 
     /// Returns true if the response reports that nothing remains.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::hypothesis::{Cut, Failed, Failures, Figures, Hypothesis, Others, Outcome, Written};
+use super::super::hypothesis::{Cut, Failed, Failures, Figures, Hypothesis, Others, Outcome, Span, Written};
 use super::super::timeline::{Event, MINUTE, SECOND, Timeline};
 use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
 
@@ -146,13 +146,12 @@ fn name_a_reset_that_moves(best: &mut Evaluation, timeline: &Timeline<'_>) {
 }
 
 impl Search<'_, '_> {
-    /// Returns true if every response is from the same address of the service and reports the limit of the minute.
-    fn reports_minutes_of_one_address(&self, hypothesis: Hypothesis) -> bool {
-        let Figures { minute, day } = hypothesis.figures;
-        let mut reports = self.timeline.events.iter().filter_map(|event| event.report);
+    /// Returns true if every response is from the same address of the service and reports the minute.
+    fn reports_minutes_of_one_address(&self, figures: Figures) -> bool {
+        let mut reporting = self.timeline.events.iter().filter(|event| event.report.is_some());
         let addresses = self.timeline.events.iter().map(|event| event.entry.exchange.request.replica.unwrap_or(0));
-        minute != day
-            && reports.all(|report| Some(report.limit) == minute)
+        figures.minute != figures.day
+            && reporting.all(|event| event.span(figures) == Some(Span::Minute))
             && addresses.collect::<HashSet<usize>>().len() <= 1
     }
 
@@ -181,7 +180,7 @@ impl Search<'_, '_> {
         }
         // A count that slides restores little at a time, so that other clients may use all of it. Remaining shows them by its falls,
         // unless those are the differences between the counters of several addresses.
-        let may_slide = falls && !hypothesis.cut.is_fixed() && self.reports_minutes_of_one_address(hypothesis);
+        let may_slide = falls && !hypothesis.cut.is_fixed() && self.reports_minutes_of_one_address(hypothesis.figures);
         if may_slide && !candidate.contradictions.is_empty() {
             let evaluation = evaluate(shared, self.timeline, 0);
             if evaluation.contradictions.is_empty() {
@@ -206,10 +205,11 @@ impl Search<'_, '_> {
 
     /// Returns true if an early refusal reports a day that is not exhausted. Other clients may have exhausted the minute behind the day.
     fn may_be_hidden(&self, contradiction: &Contradiction, figures: Figures) -> bool {
-        let report = self.timeline.events[contradiction.at].report.filter(|report| figures.day == Some(report.limit));
+        let event = &self.timeline.events[contradiction.at];
         contradiction.kind == Kind::Early
             && figures.minute != figures.day
-            && report.is_some_and(|day| day.used < day.limit)
+            && event.span(figures) == Some(Span::Day)
+            && !event.is_capped()
     }
 
     /// Adopts other clients that no response shows, if they explain all but some refusals. Such clients do not explain admissions over the

@@ -175,7 +175,7 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             .of_kinds(&[Kind::ResetOff, Kind::ResetMoves])
             .filter(|finding| !outside.contains(&finding.entries[0].exchange.number))
             .filter(|finding| !finding.entries.iter().any(|entry| may_be_of_ban(facts, entry)))
-            .partition(|finding| finding.is_new_end() && explanation.is_of_day(finding));
+            .partition(|finding| finding.is_new_end() && finding.is_of_day);
         judgement.fail_all(windows.into_iter());
         // Where an end of a day restored something, the service may keep a log of the last day, which the requests of yesterday leave one
         // by one.
