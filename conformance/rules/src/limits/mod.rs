@@ -118,7 +118,6 @@ impl<'h> Explanation<'h> {
     fn with(timeline: &Timeline<'h>, plan: Option<Figures>, is_key_exclusive: bool) -> Explanation<'h> {
         let best = explain::explain(timeline, plan, is_key_exclusive);
         let entry = |at: usize| timeline.events[at].entry;
-        let figures = best.hypothesis.figures;
         let mut findings: Vec<Finding<'h>> = Vec::new();
         for contradiction in &best.contradictions {
             let with = contradiction.with.filter(|with| *with != contradiction.at);
@@ -127,8 +126,7 @@ impl<'h> Explanation<'h> {
                 entries: std::iter::once(contradiction.at).chain(with).map(entry).collect(),
                 found: contradiction.found,
                 bound: contradiction.bound,
-                is_of_day: figures.minute != figures.day
-                    && timeline.events[contradiction.at].span(figures) == Some(Span::Day),
+                is_of_day: timeline.events[contradiction.at].span(best.hypothesis.figures) == Some(Span::Day),
             });
         }
         let pairs = timeline.successive();

@@ -164,6 +164,15 @@ fn a_log_of_the_last_day_may_restore_the_requests_of_yesterday_one_by_one() {
     }
 }
 
+#[test]
+fn the_distance_of_a_reset_shows_a_day_whose_figure_is_that_of_the_minute() {
+    for per_minute in [7, 70] {
+        let first = TraceBuilder::new().plan(Some(PlanLimits { per_minute, per_day: 70 })).window(3_600);
+        let restored = first.list(200, 50, 70).wait(3_610).window(3_600).list(200, 51, 70);
+        assert_eq!(restored.failures_of("headers.reset-time"), [[0; 0]; 0], "{per_minute} per minute");
+    }
+}
+
 /// A window is used up, and the key is refused again after each of four whole waits. Each admitted request uses this many.
 fn refused_after_each_wait(each: u64) -> TraceBuilder {
     let admitted = usize::try_from(LIMIT / each).expect("few");

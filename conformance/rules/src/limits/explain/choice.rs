@@ -150,8 +150,7 @@ impl Search<'_, '_> {
     fn reports_minutes_of_one_address(&self, figures: Figures) -> bool {
         let mut reporting = self.timeline.events.iter().filter(|event| event.report.is_some());
         let addresses = self.timeline.events.iter().map(|event| event.entry.exchange.request.replica.unwrap_or(0));
-        figures.minute != figures.day
-            && reporting.all(|event| event.span(figures) == Some(Span::Minute))
+        reporting.all(|event| event.span(figures) == Some(Span::Minute))
             && addresses.collect::<HashSet<usize>>().len() <= 1
     }
 
@@ -206,10 +205,7 @@ impl Search<'_, '_> {
     /// Returns true if an early refusal reports a day that is not exhausted. Other clients may have exhausted the minute behind the day.
     fn may_be_hidden(&self, contradiction: &Contradiction, figures: Figures) -> bool {
         let event = &self.timeline.events[contradiction.at];
-        contradiction.kind == Kind::Early
-            && figures.minute != figures.day
-            && event.span(figures) == Some(Span::Day)
-            && !event.is_capped()
+        contradiction.kind == Kind::Early && event.span(figures) == Some(Span::Day) && !event.is_capped()
     }
 
     /// Adopts other clients that no response shows, if they explain all but some refusals. Such clients do not explain admissions over the
