@@ -1,5 +1,7 @@
 //! Shares: the part of the run's own requests that is in the count that a response reports, under one hypothesis.
 
+use std::ops::Range;
+
 use super::hypothesis::{Cut, Failures, Hypothesis, Outcome, Span, Written};
 use super::timeline::{DAY, Event, MINUTE, Micros, SECOND, Sums, Timeline};
 use crate::tolerance::Tolerance;
@@ -109,15 +111,24 @@ impl Rest {
 /// A fixed window of a minute or a day.
 #[derive(Debug)]
 pub(super) struct Epoch {
-    pub(super) is_day: bool,
+    pub(super) begin: Micros,
     pub(super) end: Micros,
     counts: Counts,
 }
 
 impl Epoch {
-    pub(super) fn begin(&self) -> Micros {
-        self.end - if self.is_day { DAY } else { MINUTE }
+    fn new(end: Micros, length: Micros) -> Epoch {
+        Epoch { begin: end - length, end, counts: Counts::default() }
     }
+}
+
+/// The fixed windows of one length.
+#[derive(Debug, Default)]
+pub(super) struct Windows {
+    /// The places of the windows among the epochs, in the order of their ends.
+    pub(super) places: Range<usize>,
+    /// The windows in which each event may be counted.
+    pub(super) members: Vec<Vec<Member>>,
 }
 
 /// A window in which a request may be counted.
@@ -142,14 +153,12 @@ pub(super) struct Shares<'t, 'h> {
     pub(super) hypothesis: Hypothesis,
     pub(super) events: &'t [Event<'h>],
     by_received: &'t [usize],
-    /// The fixed windows: the days in the order of their ends, and then the minutes in that order.
+    /// The fixed windows: the minutes, and then the days.
     pub(super) epochs: Vec<Epoch>,
-    /// The number of days among the epochs.
-    days: usize,
+    pub(super) minutes: Windows,
+    pub(super) days: Windows,
     /// The window that each event reports.
     pub(super) reported: Vec<Option<usize>>,
-    /// The windows in which each event may be counted.
-    members: Vec<Vec<Member>>,
     /// The sums of all events, for counts that slide.
     sliding: Counts,
     /// The amount that no longer counts in the last two minutes, by the time from which that is certain.
@@ -174,23 +183,24 @@ impl<'t, 'h> Shares<'t, 'h> {
             events,
             by_received: &timeline.by_received,
             epochs: Vec::new(),
-            days: 0,
+            minutes: Windows::default(),
+            days: Windows::default(),
             reported: vec![None; events.len()],
-            members: Vec::new(),
             sliding: Counts::default(),
             gone_before: Sums::default(),
             every_gone: Sums::default(),
             certain_from: Sums::default(),
         };
-        let of_days = shares.reporting(Span::Day);
-        shares.add_windows(&of_days, &of_days, true);
-        shares.days = shares.epochs.len();
         if hypothesis.cut.is_on_grid() {
             shares.find_minutes_on_grid();
         } else if hypothesis.cut == Cut::First {
             shares.find_minutes_from_requests();
         }
-        shares.find_members();
+        let minutes = shares.epochs.len();
+        let of_days = shares.reporting(Span::Day);
+        shares.add_windows(&of_days, &of_days, DAY);
+        shares.minutes = shares.windows(0..minutes);
+        shares.days = shares.windows(minutes..shares.epochs.len());
         shares.sum();
         shares
     }
@@ -213,13 +223,13 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// Adds the windows whose ends the `opening` events report, and assigns to each of the `reporting` events the window whose end it
     /// reports. Ends close to each other are one.
-    fn add_windows(&mut self, opening: &[usize], reporting: &[usize], is_day: bool) {
+    fn add_windows(&mut self, opening: &[usize], reporting: &[usize], length: Micros) {
         let first = self.epochs.len();
         let mut ends: Vec<Micros> = opening.iter().filter_map(|at| Some(self.events[*at].report?.reset)).collect();
         ends.sort_unstable();
         for end in ends {
             if self.epochs[first..].last().is_none_or(|last| end - last.end > SAME_END) {
-                self.epochs.push(Epoch { is_day, end, counts: Counts::default() });
+                self.epochs.push(Epoch::new(end, length));
             }
         }
         for &at in reporting {
@@ -235,7 +245,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// the window of its time.
     fn may_be_refused_in(&self, at: usize, epoch: usize) -> bool {
         let (event, window) = (&self.events[at], &self.epochs[epoch]);
-        let is_during = event.arrival.0 < window.end + ROUNDING && event.answer.1 > window.begin() - ROUNDING;
+        let is_during = event.arrival.0 < window.end + ROUNDING && event.answer.1 > window.begin - ROUNDING;
         event.outcome != Outcome::Refused || is_during
     }
 
@@ -264,10 +274,10 @@ impl<'t, 'h> Shares<'t, 'h> {
         numbers.sort_unstable();
         numbers.dedup();
         for number in &numbers {
-            self.epochs.push(Epoch { is_day: false, end: phase + number * MINUTE, counts: Counts::default() });
+            self.epochs.push(Epoch::new(phase + number * MINUTE, MINUTE));
         }
         for (at, number) in reported {
-            let place = numbers.binary_search(&number).ok().map(|place| self.days + place);
+            let place = numbers.binary_search(&number).ok();
             self.reported[at] = place.filter(|epoch| self.may_be_refused_in(at, *epoch));
         }
     }
@@ -285,7 +295,7 @@ impl<'t, 'h> Shares<'t, 'h> {
                 opening.push(at);
             }
         }
-        self.add_windows(&opening, &of_minutes, false);
+        self.add_windows(&opening, &of_minutes, MINUTE);
     }
 
     /// The number of requests that were under way at the same time as this one, itself included.
@@ -297,56 +307,51 @@ impl<'t, 'h> Shares<'t, 'h> {
         (sent_before + sent_after) as i64
     }
 
-    /// Finds the windows that each request may be counted in.
-    fn find_members(&mut self) {
+    /// The windows at these places, which have one length, with the requests that may be counted in them.
+    fn windows(&self, places: Range<usize>) -> Windows {
         let mut complete = self.by_received.iter().copied().peekable();
-        // The windows that the complete responses reported, and the latest ends of a minute and of a day among them.
+        // The windows that the complete responses reported, and the latest end among them.
         let mut is_reported = vec![false; self.epochs.len()];
-        let mut latest = [Micros::MIN; 2];
+        let mut reached = Micros::MIN;
+        let mut members = Vec::with_capacity(self.events.len());
         for (at, event) in self.events.iter().enumerate() {
             while let Some(other) = complete.next_if(|other| self.events[*other].received <= event.sent) {
-                if let Some(epoch) = self.reported[other] {
+                if let Some(epoch) = self.reported[other].filter(|epoch| places.contains(epoch)) {
                     is_reported[epoch] = true;
-                    let latest = &mut latest[usize::from(self.epochs[epoch].is_day)];
-                    *latest = self.epochs[epoch].end.max(*latest);
+                    reached = reached.max(self.epochs[epoch].end);
                 }
             }
             let is_confirmed = self.reported[at].is_some_and(|epoch| is_reported[epoch]);
-            self.members.push(self.members_of(at, is_confirmed, latest));
+            members.push(self.members_of(at, &places, is_confirmed, reached));
         }
+        Windows { places, members }
     }
 
-    /// The windows that a request may be counted in. It falls into no window that ended before one of the `reached` ends, which responses had
+    /// The windows of one length that a request may be counted in. It falls into no window that ended before `reached`, which responses had
     /// reported before it was sent. If its own window was reported by then (`is_confirmed`), it certainly came within that window.
-    fn members_of(&self, at: usize, is_confirmed: bool, reached: [Micros; 2]) -> Vec<Member> {
-        let event = &self.events[at];
+    fn members_of(&self, at: usize, places: &Range<usize>, is_confirmed: bool, reached: Micros) -> Vec<Member> {
+        let reported = self.reported[at].filter(|epoch| places.contains(epoch));
+        if let Some(epoch) = reported
+            && self.hypothesis.written != Written::OnAnswer
+        {
+            return vec![Member { epoch, is_certain: true }];
+        }
+        let (from, to) = self.events[at].arrival;
+        let ended = self.epochs[places.clone()].partition_point(|window| window.end + ROUNDING <= from);
         let mut members = Vec::new();
-        for is_day in [false, true] {
-            let windows = if is_day { 0..self.days } else { self.days..self.epochs.len() };
-            let reported = self.reported[at].filter(|epoch| windows.contains(epoch));
-            if let Some(epoch) = reported
-                && self.hypothesis.written != Written::OnAnswer
-            {
-                members.push(Member { epoch, is_certain: true });
+        for epoch in places.start + ended..places.end {
+            let window = &self.epochs[epoch];
+            if window.end < reached {
                 continue;
             }
-            let (from, to) = event.arrival;
-            let ended = self.epochs[windows.clone()].partition_point(|window| window.end + ROUNDING <= from);
-            for epoch in windows.start + ended..windows.end {
-                let window = &self.epochs[epoch];
-                if window.end < reached[usize::from(is_day)] {
-                    continue;
-                }
-                if window.begin() - ROUNDING > to || reported.is_some_and(|last| self.epochs[last].end < window.end) {
-                    break;
-                }
-                let is_inside = from >= window.begin() + ROUNDING && to < window.end - ROUNDING;
-                let is_confirmed = is_confirmed && reported == Some(epoch);
-                if is_confirmed {
-                    members.retain(|member: &Member| self.epochs[member.epoch].is_day != is_day);
-                }
-                members.push(Member { epoch, is_certain: is_inside || is_confirmed });
+            if window.begin - ROUNDING > to || reported.is_some_and(|last| self.epochs[last].end < window.end) {
+                break;
             }
+            if is_confirmed && reported == Some(epoch) {
+                return vec![Member { epoch, is_certain: true }];
+            }
+            let is_certain = from >= window.begin + ROUNDING && to < window.end - ROUNDING;
+            members.push(Member { epoch, is_certain });
         }
         members
     }
@@ -377,7 +382,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         let events = self.events;
         for (at, event) in events.iter().enumerate() {
             let (counted, is_given_back) = (self.counted(event), self.is_given_back(event));
-            for member in &self.members[at] {
+            for member in self.minutes.members[at].iter().chain(&self.days.members[at]) {
                 self.epochs[member.epoch].counts.send(event, member.of(counted), is_given_back);
             }
             self.sliding.send(event, counted, is_given_back);
@@ -385,7 +390,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         for &at in self.by_received {
             let event = &events[at];
             let (counted, is_given_back) = (self.counted(event), self.is_given_back(event));
-            for member in &self.members[at] {
+            for member in self.minutes.members[at].iter().chain(&self.days.members[at]) {
                 self.epochs[member.epoch].counts.complete(event, member.of(counted), is_given_back);
             }
             self.sliding.certain.push(event.received, counted.lo);
@@ -428,24 +433,14 @@ impl<'t, 'h> Shares<'t, 'h> {
         Sums::from_unsorted(amounts)
     }
 
-    /// The windows that a request may be counted in.
-    pub(super) fn members(&self, at: usize) -> &[Member] {
-        &self.members[at]
-    }
-
-    /// The minutes that a request may be counted in.
-    pub(super) fn minutes_of(&self, at: usize) -> impl Iterator<Item = Member> {
-        self.members[at].iter().copied().filter(|member| !self.epochs[member.epoch].is_day)
+    /// The windows that a request may be counted in, the minutes first.
+    pub(super) fn members(&self, at: usize) -> impl Iterator<Item = &Member> {
+        self.minutes.members[at].iter().chain(&self.days.members[at])
     }
 
     /// Returns true if the reports or the grid show fixed minutes.
     pub(super) fn knows_minutes(&self) -> bool {
-        self.epochs.len() > self.days
-    }
-
-    /// The minute before another one.
-    pub(super) fn minute_before(&self, epoch: usize) -> Option<usize> {
-        epoch.checked_sub(1).filter(|before| *before >= self.days)
+        !self.minutes.places.is_empty()
     }
 
     /// The bounds of the time at which the header fields of a response are written.
@@ -475,7 +470,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     }
 
     fn member(&self, at: usize, epoch: usize) -> Option<&Member> {
-        self.members[at].iter().find(|member| member.epoch == epoch)
+        self.members(at).find(|member| member.epoch == epoch)
     }
 
     /// The bounds that a response puts on the rest of its window's count, if it reports this number used.
@@ -565,8 +560,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// The minute before another one on the grid.
     fn minute_before_on_grid(&self, epoch: usize) -> Option<usize> {
         let end = self.epochs[epoch].end - MINUTE;
-        let place = self.epochs[self.days..].binary_search_by_key(&end, |minute| minute.end).ok()?;
-        Some(self.days + place)
+        self.epochs[self.minutes.places.clone()].binary_search_by_key(&end, |minute| minute.end).ok()
     }
 
     /// The count of a sliding minute when a request is dealt with, without the request itself; the amount of its own request that the
@@ -578,7 +572,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
         let candidates: Vec<usize> = match self.reported[at] {
             Some(epoch) => vec![epoch],
-            None => self.minutes_of(at).map(|member| member.epoch).collect(),
+            None => self.minutes.members[at].iter().map(|member| member.epoch).collect(),
         };
         let mut widest: Option<(Share, Share, i64)> = None;
         for epoch in candidates {

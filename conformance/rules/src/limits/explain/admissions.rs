@@ -129,9 +129,8 @@ impl Evaluator<'_, '_, '_> {
             let is_known = self.shares.knows_minutes() || self.hypothesis().cut.is_log();
             return is_known.then(|| (self.shares.sliding(at).0.lo, None));
         }
-        let mut members =
-            self.shares.members(at).iter().filter(|member| self.shares.epochs[member.epoch].is_day == is_day);
-        let (Some(only), None) = (members.next(), members.next()) else { return None };
+        let windows = if is_day { &self.shares.days } else { &self.shares.minutes };
+        let [only] = windows.members[at][..] else { return None };
         let UseByOthers { least, last, .. } = &self.others[only.epoch];
         let used = self.shares.in_epoch(at, only.epoch).0.lo + least.value.max(0);
         only.is_certain.then(|| (used, least.at.or(last.map(|(last, _)| last))))

@@ -81,7 +81,8 @@ impl Evaluator<'_, '_, '_> {
     /// Returns true if a window is a minute that began after the first request of the run, so that its count began at 0.
     pub(super) fn is_fresh(&self, epoch: usize) -> bool {
         let window = &self.shares.epochs[epoch];
-        !window.is_day && self.events.first().is_some_and(|first| first.arrival.1 < window.begin())
+        self.shares.minutes.places.contains(&epoch)
+            && self.events.first().is_some_and(|first| first.arrival.1 < window.begin)
     }
 
     /// Checks that the rest of the count does not fall in a fixed window and, if nobody else uses the key, does not rise.
@@ -118,7 +119,7 @@ impl Evaluator<'_, '_, '_> {
             && !self.hypothesis().has_others()
             && self.goes_on(epoch, used, every, own)
         {
-            let before = self.shares.minute_before(epoch).and_then(|epoch| self.others[epoch].last);
+            let before = epoch.checked_sub(1).and_then(|epoch| self.others[epoch].last);
             self.others[epoch].goes_on = true;
             self.contradict(Kind::NotRestored, at, before.map(|(at, _)| at), used, own);
             return;
@@ -141,9 +142,8 @@ impl Evaluator<'_, '_, '_> {
     /// Checks a response whose Reset is that of no running window. The requests that certainly count must be in its count.
     fn without_window(&mut self, at: usize, used: i64) {
         let counted = if self.shares.knows_minutes() {
-            let mut minutes = self.shares.minutes_of(at);
-            match (minutes.next(), minutes.next()) {
-                (Some(only), None) if only.is_certain => self.shares.in_epoch(at, only.epoch).0.lo,
+            match self.shares.minutes.members[at][..] {
+                [only] if only.is_certain => self.shares.in_epoch(at, only.epoch).0.lo,
                 _ => 0,
             }
         } else {
@@ -156,8 +156,8 @@ impl Evaluator<'_, '_, '_> {
 
     /// Returns true if the count at the beginning of a minute is the count at the end of the minute before, with any of the requests since.
     fn goes_on(&self, epoch: usize, used: i64, every: i64, own: i64) -> bool {
-        let before = self.shares.minute_before(epoch).filter(|before| {
-            let apart = self.shares.epochs[epoch].begin() - self.shares.epochs[*before].end;
+        let before = epoch.checked_sub(1).filter(|before| {
+            let apart = self.shares.epochs[epoch].begin - self.shares.epochs[*before].end;
             apart < 2 * SECOND || self.hypothesis().cut == Cut::First
         });
         let last = before.and_then(|before| self.others[before].last);

@@ -273,7 +273,7 @@ impl Evaluator<'_, '_, '_> {
                 continue;
             }
             if event.outcome == Outcome::Refused
-                && let Some(member) = self.shares.members(at).first()
+                && let Some(member) = self.shares.members(at).next()
             {
                 let epoch = self.shares.reported[at].unwrap_or(member.epoch);
                 self.seen_before[at] = Some((epoch, self.others[epoch].unsettled));

@@ -99,15 +99,16 @@ impl Evaluator<'_, '_, '_> {
         if !is_fixed_minute {
             return None;
         }
-        let used = self.shares.minutes_of(at).map(|member| self.most_used_by_later(at, member.epoch, later));
-        let first = self.shares.minutes_of(at).next();
+        let minutes = &self.shares.minutes.members[at];
+        let used = minutes.iter().map(|member| self.most_used_by_later(at, member.epoch, later));
+        let first = minutes.first();
         with_room(used, limit).filter(|_| self.decided_before(at, first.map(|member| member.epoch)).is_none())
     }
 
     /// The minute before a minute, if header fields are written when the response goes out, and the request may have been dealt with in the
     /// minute before: no response had reported the minute when it was sent.
     fn decided_before(&self, at: usize, epoch: Option<usize>) -> Option<usize> {
-        let before = epoch.and_then(|epoch| self.shares.minute_before(epoch))?;
+        let before = epoch?.checked_sub(1)?;
         let may_be_before = self.events[at].arrival.0 < self.shares.epochs[before].end + SECOND;
         if self.hypothesis().written != Written::OnAnswer || !may_be_before {
             return None;
@@ -126,8 +127,9 @@ impl Evaluator<'_, '_, '_> {
             return (used.value < limit && !self.may_hide_a_full_minute(at)).then_some((used, limit));
         }
         let limit = hypothesis.figures.minute?;
-        if hypothesis.cut.is_fixed() && self.shares.minutes_of(at).next().is_some() {
-            let minutes = self.shares.minutes_of(at).map(|member| member.epoch);
+        let members = &self.shares.minutes.members[at];
+        if hypothesis.cut.is_fixed() && !members.is_empty() {
+            let minutes = members.iter().map(|member| member.epoch);
             let minutes = minutes.chain(self.decided_before(at, self.shares.reported[at]));
             return with_room(minutes.map(|epoch| self.most_used(at, epoch, later)), limit);
         }

@@ -69,10 +69,10 @@ impl Evaluator<'_, '_, '_> {
     /// Another day that has been reported and ends less than a day before or after this one.
     fn day_within_a_day_of(&self, day: usize) -> Option<usize> {
         let least = DAY - Tolerance::LONGEST_MINUTE.seconds() * SECOND;
-        (0..self.shares.epochs.len()).find(|other| {
+        self.shares.days.places.clone().find(|other| {
             let epoch = &self.shares.epochs[*other];
             let distance = (self.shares.epochs[day].end - epoch.end).abs();
-            *other != day && epoch.is_day && distance < least && self.others[*other].last.is_some()
+            *other != day && distance < least && self.others[*other].last.is_some()
         })
     }
 
@@ -81,17 +81,15 @@ impl Evaluator<'_, '_, '_> {
     fn reset_of_first(&mut self, at: usize, origin: (Micros, Micros)) {
         let Some(epoch) = self.shares.reported[at] else {
             // A request that opens no minute reports the one that runs.
-            let running = (0..self.others.len()).find(|epoch| {
-                let minute = &self.shares.epochs[*epoch];
-                !minute.is_day
-                    && minute.end - 2 * SECOND > self.events[at].answer.1
-                    && self.others[*epoch].last.is_some()
+            let running = self.shares.minutes.places.clone().find(|epoch| {
+                let end = self.shares.epochs[*epoch].end;
+                end - 2 * SECOND > self.events[at].answer.1 && self.others[*epoch].last.is_some()
             });
             running.into_iter().for_each(|minute| self.contradict_move(at, minute));
             return;
         };
-        if let Some(before) = self.shares.minute_before(epoch) {
-            let (end, begin) = (self.shares.epochs[before].end, self.shares.epochs[epoch].begin());
+        if let Some(before) = epoch.checked_sub(1) {
+            let (end, begin) = (self.shares.epochs[before].end, self.shares.epochs[epoch].begin);
             if begin < end - Tolerance::ROUNDING.seconds() * SECOND {
                 self.contradict_move(at, before);
             } else if !self.hypothesis().has_others() && !self.may_open_between(origin) {
@@ -105,7 +103,7 @@ impl Evaluator<'_, '_, '_> {
     fn reset_of_next(&mut self, at: usize, reset: Micros, (from, to): (Micros, Micros)) {
         let others = self.hypothesis().has_others();
         let mut is_in_a_minute = false;
-        for member in self.shares.minutes_of(at) {
+        for member in &self.shares.minutes.members[at] {
             is_in_a_minute = true;
             let (weighing, end) = (self.shares.weighing(at, member.epoch), self.shares.epochs[member.epoch].end);
             let next = if others { end } else { to + MINUTE / weighing.lo.max(1) };
