@@ -56,13 +56,9 @@ pub mod near_misses;
 #[doc(hidden)]
 pub mod observers;
 #[doc(hidden)]
-pub mod printable;
-#[doc(hidden)]
 pub mod request;
 #[doc(hidden)]
 pub mod rules;
-#[doc(hidden)]
-pub mod secrets;
 #[doc(hidden)]
 pub mod sentence;
 #[doc(hidden)]

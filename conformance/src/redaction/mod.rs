@@ -3,19 +3,19 @@
 //! The secrets of a run are its keys and other values of its options: [`redactor`] replaces them. [`Printable`] is the one gate to
 //! terminals and reports. The texts of a [`Report`](crate::Report) have passed both.
 //!
-//! [`animal_store_rules::secrets`] finds secrets in texts, in every encoding in which a candidate may repeat them.
+//! [`animal_store_secrets`] finds secrets in texts, in every encoding in which a candidate may repeat them.
 
 pub(crate) mod urls;
 
-pub use animal_store_rules::printable::{Printable, printable};
-pub(crate) use animal_store_rules::printable::{is_plain_ascii, is_printable};
-pub use animal_store_rules::secrets::{HIDDEN, Redactor};
+pub use animal_store_secrets::printable::{Printable, printable};
+pub(crate) use animal_store_secrets::printable::{is_plain_ascii, is_printable};
+pub use animal_store_secrets::{HIDDEN, Redactor};
 pub use urls::without_secrets;
 
 use crate::options::Options;
 use animal_store_rules::near_misses::{self, KeyCodec};
-use animal_store_rules::secrets::{LEAST_DISTINCT, LEAST_SECRET, is_credential, is_ordinary};
 use animal_store_rules::trace::Trace;
+use animal_store_secrets::{LEAST_DISTINCT, LEAST_SECRET, is_credential, is_ordinary};
 
 /// The redactor for the secrets in the options. Keys become shell variables, such as `${CONFORM_API_KEY}`, and other secrets [`HIDDEN`].
 #[must_use]

@@ -1,6 +1,6 @@
 //! URLs in messages, without their secrets.
 
-use animal_store_rules::secrets::HIDDEN;
+use animal_store_secrets::HIDDEN;
 
 /// The user and the password in a URL: `user:password`.
 pub(super) fn userinfo(url: &str) -> Option<&str> {

@@ -2,7 +2,7 @@
 //! contain no terminal control characters.
 
 use crate::redaction::{Redactor, is_plain_ascii, is_printable};
-use animal_store_rules::secrets::Piece;
+use animal_store_secrets::Piece;
 
 /// The text quoted as one word of a command for any POSIX shell, also an interactive one. Control characters are escaped.
 #[must_use]

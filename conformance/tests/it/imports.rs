@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::sources;
 
 /// The source folders of the crates.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "conformance/rules/src",
+    "conformance/secrets/src",
     "conformance/src",
     "conformance/cli/src",
     "reference/src",

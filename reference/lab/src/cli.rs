@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use animal_store_reference::cli::{Failure, exit_code, health};
 use animal_store_reference::config::HealthArgs;
-use animal_store_rules::printable::printable;
+use animal_store_secrets::printable::printable;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::{ChallengeArgs, ListArgs, ServeArgs};

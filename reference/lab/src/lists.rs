@@ -9,7 +9,7 @@ use crate::config::{ListArgs, ListFormat};
 use crate::faults::{Fault, every};
 use crate::pattern::contains;
 use animal_store_reference::cli::{Failure, print};
-use animal_store_rules::printable::printable;
+use animal_store_secrets::printable::printable;
 
 /// A choice or a fault in a list.
 #[derive(Serialize)]

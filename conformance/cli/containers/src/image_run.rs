@@ -7,7 +7,7 @@ use animal_store_conform::image::{Container, Image};
 use animal_store_conformance::redaction::{HIDDEN, Redactor, printable, redactor};
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Interrupt, Options, Verdict};
-use animal_store_rules::secrets::{LEAST_SECRET, is_credential};
+use animal_store_secrets::{LEAST_SECRET, is_credential};
 
 use crate::candidate::{Candidate, Running, StartError};
 

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::secrets::{LEAST_DISTINCT, Redactor, announced, is_ordinary};
+use animal_store_secrets::{LEAST_DISTINCT, Redactor, announced, is_ordinary};
+
 use crate::trace::exchange::Request;
 use crate::trace::knowledge::KeyPlace;
 

@@ -3,8 +3,8 @@
 use crate::probes::replaced;
 use crate::probes::session::Session;
 use animal_store_rules::near_misses::with_another_character;
-use animal_store_rules::secrets::LEAST_DISTINCT;
 use animal_store_rules::trace::exchange::Request;
+use animal_store_secrets::LEAST_DISTINCT;
 
 /// The placeholder for a new plain name.
 pub(super) const NAME: &str = "@NAME@";

@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use animal_store_rules::printable::Printable;
-use animal_store_rules::secrets::Redactor;
+use animal_store_secrets::Redactor;
+use animal_store_secrets::printable::Printable;
 
 /// The number of bytes at the end of an output that are kept.
 const TAIL: usize = 16 * 1024;

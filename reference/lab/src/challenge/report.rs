@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::subject::{Kind, Subject};
 use crate::choices::Choice;
 use animal_store_reference::Plan;
-use animal_store_rules::printable::Printable;
+use animal_store_secrets::printable::Printable;
 
 /// The version of the JSON report.
 const SCHEMA: u32 = 1;

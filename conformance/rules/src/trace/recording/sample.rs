@@ -5,10 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use animal_store_secrets::{LEAST_DISTINCT, MOST_VALUES, Redactor, announced, is_ordinary};
 use jiff::Timestamp;
 
 use super::credentials;
-use crate::secrets::{LEAST_DISTINCT, MOST_VALUES, Redactor, announced, is_ordinary};
 use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Extent, Fact, KeyPlace, Knowledge};

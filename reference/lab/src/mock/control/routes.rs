@@ -26,7 +26,7 @@ use crate::mock::record::Filter;
 use animal_store_reference::clock::TimeSource;
 use animal_store_reference::respond::ApiError;
 use animal_store_reference::respond::WrittenJson;
-use animal_store_rules::printable::{Printable, printable};
+use animal_store_secrets::printable::{Printable, printable};
 
 /// The maximum time by which a clock can be moved at once, in seconds: a thousand years.
 const FARTHEST: i64 = 31_556_952_000;

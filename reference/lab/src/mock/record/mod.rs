@@ -22,11 +22,11 @@ use self::stand_ins::{StandIns, ValidKeys, presented};
 use super::operation::Operation;
 use animal_store_reference::app::{App, below};
 use animal_store_reference::keys::ApiKey;
-use animal_store_rules::printable::Printable;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::{self, Exchange, Failure, FailureKind, Outcome, Request, Response};
 use animal_store_rules::trace::knowledge::{Extent, Fact, Knowledge};
 use animal_store_rules::trace::recording::{Head, Writer, lines};
+use animal_store_secrets::printable::Printable;
 
 /// The maximum number of exchanges that are kept, the latest ones.
 const MOST: usize = 10_000;

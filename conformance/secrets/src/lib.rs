@@ -16,8 +16,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 mod announced;
 mod layers;
 mod names;
+pub mod printable;
 
-pub(crate) use announced::{MOST_VALUES, announced, unescaped};
+pub use announced::{Announced, MOST_VALUES, announced, unescaped};
 use layers::{Legible, escapes, is_printed, layers};
 pub use names::{is_credential, is_ordinary};
 

@@ -20,19 +20,20 @@ const BETWEEN: usize = 512;
 const LONGEST_VALUE: usize = 8 * 1024;
 
 /// The maximum number of values that are read from a text with its layers.
-pub(crate) const MOST_VALUES: usize = 1_000;
+pub const MOST_VALUES: usize = 1_000;
 
 /// A value that a text announces as a credential.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Announced {
+pub struct Announced {
     /// The name that announces it.
-    pub(crate) name: String,
+    pub name: String,
     /// The value, as it stands in its layer of the text.
-    pub(crate) value: String,
+    pub value: String,
 }
 
 /// The values that a text and its layers announce as credentials, at most [`MOST_VALUES`].
-pub(crate) fn announced(text: &[u8]) -> Vec<Announced> {
+#[must_use]
+pub fn announced(text: &[u8]) -> Vec<Announced> {
     let mut all = Vec::new();
     add_announced(text, DEPTH, &mut all);
     all.truncate(MOST_VALUES);
@@ -71,7 +72,8 @@ fn add_texts(value: &Value, name: Option<&str>, all: &mut Vec<Announced>) {
 }
 
 /// The text that an encoded value stands for, if the value has escapes.
-pub(crate) fn unescaped(value: &str) -> Option<String> {
+#[must_use]
+pub fn unescaped(value: &str) -> Option<String> {
     escapes(value.as_bytes()).map(|layer| String::from_utf8_lossy(&layer.bytes).into_owned())
 }
 
