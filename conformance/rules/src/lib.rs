@@ -7,7 +7,7 @@
 //! Everything here is a pure function over a [`trace::Trace`]: nothing sends, sleeps, or reads a clock, a file or the
 //! environment. So the rules judge recorded traffic as well as that of a run, and are tested without a network.
 //!
-//! [`judge`] gives a verdict on each requirement of the [`catalogue()`]. The module [`trace::recording`] reads traces and HTTP Archives.
+//! [`judge`] gives a verdict on each requirement of the [`catalogue()`]. The crate `animal-store-traffic` reads traces and HTTP Archives.
 //!
 //! ```
 //! use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};

@@ -12,7 +12,7 @@ use crate::limits::{KeyLimits, Limiter};
 use crate::rules::{Judgement, Rule, rules_of};
 use crate::trace::exchange::{Exchange, Outcome, Request, Response};
 use crate::trace::keys::ApiKey;
-use crate::trace::knowledge::{Carrier, Knowledge};
+use crate::trace::knowledge::{Carrier, Extent, Knowledge};
 use crate::trace::rate_limit::{FIELDS, LIMIT, REMAINING, RESET};
 use crate::trace::{Context, Trace};
 
@@ -36,8 +36,9 @@ impl TraceBuilder {
     /// A trace that begins at another time.
     pub(crate) fn at(time: &str) -> TraceBuilder {
         let now: Timestamp = time.parse().expect("a time");
-        let mut context = Context::for_test();
-        context.keys.push(ApiKey::new("sk-Other").expect("a usable key"));
+        let keys = ["sk-Key1", "sk-Other"].map(|key| ApiKey::new(key).expect("a usable key"));
+        let context =
+            Context { keys: keys.into_iter().collect(), ..Context::new(Extent::Run, "http://127.0.0.1:1/v1") };
         let trace = Trace { context, exchanges: Vec::new() };
         TraceBuilder { trace, now, key: "sk-Key1", reset: now.as_second() + 60 }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{self, Format, har, lines};
+use animal_store_traffic::{Format, har, lines};
 
 use super::parts::{Parts, Run};
 use super::recorded_judge::RecordedJudge;
@@ -66,7 +66,7 @@ fn read_text(
     attached: &mut har::Attached<'_>,
     name: &str,
 ) -> Result<Option<Run>, UnusableRecording> {
-    let format = recording::format(&mut text)?;
+    let format = animal_store_traffic::format(&mut text)?;
     let mut parts = Parts::new(recorded);
     let (head, context) = match format {
         Format::Lines => {

@@ -6,8 +6,8 @@ use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{Head, Unreadable, har};
 use animal_store_rules::trace::{Context, Trace};
+use animal_store_traffic::{Head, Unreadable, har};
 
 use super::options::{RunOptions, side_of};
 use super::recorded_judge::RecordedJudge;

@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::redaction;
 use crate::report::TOOL;
 use animal_store_rules::trace::Trace;
-use animal_store_rules::trace::recording::{Head, Writer, lines};
+use animal_store_traffic::{Head, Writer, lines};
 
 /// The recording of a run as JSON Lines: its options, and every exchange. It contains no key.
 #[must_use]

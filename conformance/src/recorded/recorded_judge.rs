@@ -6,9 +6,9 @@ use animal_store_rules::rules::Memory;
 use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::{Context, Trace};
 use animal_store_rules::verdict::{self, Conclusion, RequirementVerdict};
+use animal_store_traffic::sample::{self, Pseudonyms};
 use jiff::tz::TimeZone;
 
 use super::terms::Terms;

@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Component, Path};
 
 use animal_store_rules::trace::exchange::MAX_BODY;
-use animal_store_rules::trace::recording::har::Attached;
-use animal_store_rules::trace::recording::{MAX_LINE, Unreadable};
+use animal_store_traffic::har::Attached;
+use animal_store_traffic::{MAX_LINE, Unreadable};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder};
 

@@ -1,7 +1,7 @@
 //! The reasons why recorded traffic cannot be judged.
 
 use crate::http::errors::of_file;
-use animal_store_rules::trace::recording::Unreadable;
+use animal_store_traffic::Unreadable;
 
 /// The reason why recorded traffic cannot be judged.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use animal_store_reference::Plan;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{Head, Writer, lines};
+use animal_store_traffic::{Head, Writer, lines};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use tempfile::TempDir;

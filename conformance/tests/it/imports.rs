@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::sources;
 
 /// The source folders of the crates.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "conformance/rules/src",
     "conformance/secrets/src",
+    "conformance/traffic/src",
     "conformance/src",
     "conformance/cli/src",
     "reference/src",

@@ -6,7 +6,7 @@ use animal_store_lab::Variation;
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::trace::recording::{Head, lines};
+use animal_store_traffic::{Head, lines};
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{Head, Writer, lines};
+use animal_store_traffic::{Head, Writer, lines};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 

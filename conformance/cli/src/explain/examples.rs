@@ -12,7 +12,7 @@ use animal_store_rules::ApiKey;
 use animal_store_rules::catalogue::Requirement;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
-use animal_store_rules::trace::recording::{Unreadable, lines};
+use animal_store_traffic::{Unreadable, lines};
 
 static EXAMPLES: LazyLock<Trace> =
     LazyLock::new(|| read().expect("the compiled-in examples can be read: a test of this module reads them"));

@@ -12,8 +12,8 @@ use animal_store_rules::rules::Failure;
 use animal_store_rules::sentence::Sentence;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{Head, lines};
 use animal_store_rules::verdict::RequirementVerdict;
+use animal_store_traffic::{Head, lines};
 use jiff::Timestamp;
 
 use super::budget::Budget;

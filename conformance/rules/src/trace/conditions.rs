@@ -8,7 +8,7 @@ use crate::trace::exchange::Request;
 
 /// Header fields that allow another response, in lower case: those of RFC 9110 sections 10.1.1, 13.1 and 14.2, the preferences of RFC 7240,
 /// and the common extensions that replace the method or the path.
-pub(crate) const FIELDS: [&str; 14] = [
+pub const FIELDS: [&str; 14] = [
     "expect",
     "if-match",
     "if-modified-since",
@@ -28,7 +28,7 @@ pub(crate) const FIELDS: [&str; 14] = [
 const UPGRADE: &str = "upgrade";
 
 /// The header field with the media types that the client accepts, in lower case.
-pub(crate) const ACCEPT: &str = "accept";
+pub const ACCEPT: &str = "accept";
 
 /// Whether header fields of a request allow responses that the specification does not describe. The status code is that of the response, if
 /// there is one.

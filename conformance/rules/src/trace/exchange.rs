@@ -119,7 +119,7 @@ impl Request {
     }
 
     /// Every `Authorization` value. A second one is among the further header fields.
-    pub(crate) fn authorizations(&self) -> impl Iterator<Item = &str> {
+    pub fn authorizations(&self) -> impl Iterator<Item = &str> {
         self.authorization.as_deref().into_iter().chain(self.further("authorization"))
     }
 

@@ -28,7 +28,8 @@ pub fn count_values(text: &[u8]) -> usize {
 }
 
 /// The bytes of a JSON text that are outside strings.
-pub(crate) fn outside_strings(text: &[u8]) -> impl Iterator<Item = u8> {
+#[doc(hidden)]
+pub fn outside_strings(text: &[u8]) -> impl Iterator<Item = u8> {
     let (mut in_string, mut escaped) = (false, false);
     text.iter().copied().filter(move |byte| {
         match byte {
@@ -223,12 +224,14 @@ impl fmt::Display for Json {
 }
 
 /// The bytes of a string. Half of a surrogate pair has the three bytes that UTF-8 would have for it, as serde_json hands it over.
-pub(crate) struct StringBytes(Vec<u8>);
+#[doc(hidden)]
+pub struct StringBytes(Vec<u8>);
 
 impl StringBytes {
     /// The bytes with a byte in place of each half of a surrogate pair, or with U+FFFD where the function returns none. The function takes
     /// the half, from D800 to DFFF.
-    pub(crate) fn replace_halves(self, mut byte_for: impl FnMut(u16) -> Option<u8>) -> Vec<u8> {
+    #[must_use]
+    pub fn replace_halves(self, mut byte_for: impl FnMut(u16) -> Option<u8>) -> Vec<u8> {
         let (mut replaced, mut rest) = (Vec::with_capacity(self.0.len()), &self.0[..]);
         loop {
             match rest {

@@ -1,15 +1,15 @@
 //! The trace of a run: every exchange, and the judge's knowledge about its target.
 
 pub mod answerer;
-pub(crate) mod conditions;
+// For reading recordings; it may change with any version.
+#[doc(hidden)]
+pub mod conditions;
 pub mod exchange;
 pub mod http_date;
 pub mod json;
 pub mod keys;
 pub mod knowledge;
-pub(crate) mod misplaced;
 pub mod rate_limit;
-pub mod recording;
 pub mod retry_after;
 
 use std::borrow::Cow;
@@ -117,7 +117,9 @@ impl fmt::Debug for Trace {
 }
 
 /// A hash of a value. It is equal in every run of one program.
-pub(crate) fn hash(value: &impl Hash) -> u64 {
+#[doc(hidden)]
+#[must_use]
+pub fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

@@ -10,7 +10,7 @@ pub const REMAINING: &str = "x-ratelimit-remaining";
 /// `X-RateLimit-Reset`
 pub const RESET: &str = "x-ratelimit-reset";
 /// The three rate-limit header fields.
-pub(crate) const FIELDS: [&str; 3] = [LIMIT, REMAINING, RESET];
+pub const FIELDS: [&str; 3] = [LIMIT, REMAINING, RESET];
 
 /// The greatest distance of a time from 1970, in seconds (3 million years). Times further away are brought back to it, so that no sum
 /// overflows.

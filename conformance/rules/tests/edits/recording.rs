@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use animal_store_rules::trace::Trace;
-use animal_store_rules::trace::recording::{Unreadable, lines};
+use animal_store_traffic::{Unreadable, lines};
 
 use crate::TRACES;
 

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use animal_store_reference::Address;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{Unreadable, lines};
+use animal_store_traffic::{Unreadable, lines};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};

@@ -25,8 +25,8 @@ use animal_store_reference::keys::ApiKey;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::{self, Exchange, Failure, FailureKind, Outcome, Request, Response};
 use animal_store_rules::trace::knowledge::{Extent, Fact, Knowledge};
-use animal_store_rules::trace::recording::{Head, Writer, lines};
 use animal_store_secrets::printable::Printable;
+use animal_store_traffic::{Head, Writer, lines};
 
 /// The maximum number of exchanges that are kept, the latest ones.
 const MOST: usize = 10_000;

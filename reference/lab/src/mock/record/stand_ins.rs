@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::keys::{ApiKey, Keys};
-use animal_store_rules::trace::recording::credentials::{self, Found};
 use animal_store_secrets::{HIDDEN, LEAST_DISTINCT, Redactor, is_credential, is_ordinary};
+use animal_store_traffic::credentials::{self, Found};
 
 /// Valid keys that are known in full.
 #[derive(Clone, Debug, Default)]

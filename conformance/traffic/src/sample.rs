@@ -5,15 +5,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::knowledge::{Extent, Fact, KeyPlace, Knowledge};
+use animal_store_rules::trace::{Context, Trace, conditions};
 use animal_store_secrets::{LEAST_DISTINCT, MOST_VALUES, Redactor, announced, is_ordinary};
 use jiff::Timestamp;
 
 use super::credentials;
-use crate::trace::exchange::{Exchange, Outcome, Request};
-use crate::trace::keys::ApiKey;
-use crate::trace::knowledge::{Extent, Fact, KeyPlace, Knowledge};
-use crate::trace::misplaced::{KEY_FIELDS, Keys, is_key_name};
-use crate::trace::{Context, Trace, conditions};
+use crate::misplaced::{KEY_FIELDS, Keys, is_key_name};
 
 /// The secrets of recorded traffic and their pseudonyms, which are equal in all parts of a recording.
 #[derive(Clone, Debug, Default)]
@@ -348,8 +348,8 @@ fn is_needed(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Credential, Defect, credential_of};
-    use crate::tests::TraceBuilder;
+    use crate::trace_builder::TraceBuilder;
+    use animal_store_rules::request::{Credential, Defect, credential_of};
 
     fn sampled(requests: Vec<(Request, u16)>) -> Trace {
         recorded(Extent::Sample, requests)

@@ -3,14 +3,14 @@
 
 use std::io::{BufRead, Read};
 
+use animal_store_rules::trace::exchange::{Body, Connection, Exchange, Failure, Outcome, Request, Response};
+use animal_store_rules::trace::knowledge::{Answerer, Carrier, Extent, Fact, FactSet, KeyPlace, Knowledge};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{FORMAT, Head, MAX_LINE, Unreadable};
-use crate::trace::exchange::{Body, Connection, Exchange, Failure, Outcome, Request, Response};
-use crate::trace::knowledge::{Answerer, Carrier, Extent, Fact, FactSet, KeyPlace, Knowledge};
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -265,10 +265,10 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::TraceBuilder;
-    use crate::trace::Trace;
-    use crate::trace::exchange::FailureKind;
-    use crate::trace::recording::Writer;
+    use crate::Writer;
+    use crate::trace_builder::TraceBuilder;
+    use animal_store_rules::trace::Trace;
+    use animal_store_rules::trace::exchange::FailureKind;
 
     fn recorded(trace: &Trace) -> String {
         let writer = Writer { name: "test".to_owned(), version: "1".to_owned() };

@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 
+use animal_store_rules::catalogue::catalogue;
+use animal_store_rules::catalogue::plan::PlanLimits;
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::knowledge::Extent;
+use animal_store_rules::trace::{Context, LeftOut};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::catalogue;
-use crate::catalogue::plan::PlanLimits;
-use crate::trace::knowledge::Extent;
-use crate::trace::{Context, LeftOut};
-
 use super::{FORMAT, Unreadable};
-use crate::trace::keys::ApiKey;
 
 /// The description of a recording: the first line of the judge's own format.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -11,6 +11,7 @@ pub mod lines;
 pub mod sample;
 
 mod head;
+mod misplaced;
 
 use std::io::BufRead;
 
@@ -109,6 +110,14 @@ pub fn format(text: &mut impl BufRead) -> Result<Format, Unreadable> {
         _ => Err(Unreadable::Neither),
     }
 }
+
+#[cfg(test)]
+use animal_store_rules::{catalogue, facts, history, limits, rules, trace};
+
+#[cfg(test)]
+#[path = "../../rules/src/tests.rs"]
+#[expect(dead_code, reason = "the tests of the rules use the rest")]
+mod trace_builder;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::rc::Rc;
 
-use crate::trace::recording::MAX_LINE;
+use crate::MAX_LINE;
 
 /// The number of bytes that are converted at a time.
 const CHUNK: usize = 1 << 16;

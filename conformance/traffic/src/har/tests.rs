@@ -1,9 +1,9 @@
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::knowledge::{Fact, Knowledge};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::trace::exchange::Exchange;
-use crate::trace::knowledge::{Fact, Knowledge};
-use crate::trace::recording::MAX_LINE;
+use crate::MAX_LINE;
 
 /// An archive with these entries.
 fn archive(entries: &[Value]) -> String {

@@ -1,5 +1,7 @@
 //! An entry of an archive, and its exchange.
 
+use animal_store_rules::trace::exchange::{Connection, Exchange, Outcome, Request, Response};
+use animal_store_rules::trace::knowledge::{Fact, FactSet, Knowledge};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,8 +9,6 @@ use serde_json::Value;
 use super::lenient::{if_readable, number};
 use super::message::{self, ReceivedResponse, SentRequest};
 use super::{Attached, LeftOut};
-use crate::trace::exchange::{Connection, Exchange, Outcome, Request, Response};
-use crate::trace::knowledge::{Fact, FactSet, Knowledge};
 
 /// An entry, as far as it is read. Exporters differ, so every member may be missing. Members whose names begin with an underscore are
 /// extensions.

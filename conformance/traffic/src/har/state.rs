@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::hash;
+use animal_store_rules::trace::json::outside_strings;
+use animal_store_rules::trace::knowledge::{Fact, Knowledge};
+use animal_store_rules::trace::rate_limit::REMAINING;
 use jiff::{SignedDuration, Timestamp};
 
 use super::LeftOut;
 use super::entry::Entry;
 use super::message::values;
-use crate::trace::exchange::Exchange;
-use crate::trace::hash;
-use crate::trace::json::outside_strings;
-use crate::trace::knowledge::{Fact, Knowledge};
-use crate::trace::rate_limit::REMAINING;
 
 /// The difference up to which two clocks count as one: HTTP dates have whole seconds, and servers may reuse a date for a while.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);

@@ -1,11 +1,10 @@
 //! Lenient readers of the members of an archive: exporters write null, a number as text, or a value of their own.
 
+use animal_store_rules::trace::json::StringBytes;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use serde_json::Value;
 use serde_json::value::RawValue;
-
-use crate::trace::json::StringBytes;
 
 /// Reads a value of the expected type; `None` for any other value.
 pub(super) fn if_readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(

@@ -2,14 +2,14 @@
 //!
 //! Each sign of another answerer stands once in [`SIGNS`]. An entry that leaves room for doubt is left out.
 
+use animal_store_rules::trace::answerer::is_of_intermediary;
+use animal_store_rules::trace::rate_limit::FIELDS;
 use serde_json::Value;
 
 use super::LeftOut;
 use super::entry::Entry;
 use super::lenient::is_set;
 use super::message;
-use crate::trace::answerer::is_of_intermediary;
-use crate::trace::rate_limit::FIELDS;
 
 /// A predicate that returns true if an entry shows a sign.
 type Sign = fn(&Entry) -> bool;

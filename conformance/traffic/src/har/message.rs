@@ -4,6 +4,9 @@
 
 use std::borrow::Cow;
 
+use animal_store_rules::trace::exchange::{Body, MAX_BODY};
+use animal_store_rules::trace::rate_limit::{LIMIT, REMAINING, RESET};
+use animal_store_rules::trace::retry_after::RETRY_AFTER;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
@@ -11,9 +14,6 @@ use serde_json::Value;
 
 use super::lenient::{Text, if_readable, number, or_default, text, text_or_default};
 use super::marks::{self, is_json, is_placeholder, is_redacted};
-use crate::trace::exchange::{Body, MAX_BODY};
-use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
-use crate::trace::retry_after::RETRY_AFTER;
 
 /// The request of an entry.
 #[derive(Default, Deserialize)]

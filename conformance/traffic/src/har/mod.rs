@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufReader, Read};
 
+use animal_store_rules::trace::exchange::Exchange;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -25,7 +26,6 @@ pub use self::state::withhold_lost;
 use self::text::ArchiveText;
 use self::url::Target;
 use super::Unreadable;
-use crate::trace::exchange::Exchange;
 
 /// The reason why an entry of an archive is left out.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
+use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::knowledge::KeyPlace;
 use animal_store_secrets::{LEAST_DISTINCT, Redactor, announced, is_ordinary};
-
-use crate::trace::exchange::Request;
-use crate::trace::knowledge::KeyPlace;
 
 /// Header fields other than `Authorization` in which clients send keys, in lower case.
 pub(crate) const KEY_FIELDS: [&str; 4] = ["api-key", "apikey", "x-api-key", "x-auth-token"];

@@ -1,11 +1,10 @@
 //! The credentials of a request, in every form and place in which clients send them.
 
+use animal_store_rules::trace::exchange::Request;
 use animal_store_secrets::{LEAST_DISTINCT, announced, is_credential, unescaped};
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-
-use crate::trace::exchange::Request;
 
 /// The least length of a random value. A shorter value is a secret only if the name of its parameter says so.
 const LEAST_RANDOM: usize = 16;

@@ -1,10 +1,10 @@
 //! The signs that a recorder or a sanitizer changed a value or a body.
 
+use animal_store_rules::trace::json::Json;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::lenient::Text;
-use crate::trace::json::Json;
 
 /// The words that stand in place of values, alone or with others.
 const REDACTED: [&str; 6] = ["redacted", "masked", "sanitized", "scrubbed", "anonymized", "anonymised"];
