@@ -84,12 +84,12 @@ mod run;
 #[doc = include_str!("../docs/library.md")]
 struct LibraryPage;
 
+pub use animal_store_diagnose::known_failing::KnownFailing;
 pub use animal_store_rules::catalogue::Level;
 pub use animal_store_rules::catalogue::plan::Plan;
 pub use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
 pub use animal_store_rules::trace::exchange::FailureKind;
 pub use animal_store_rules::trace::keys::ApiKey;
-pub use animal_store_rules::verdict::known_failing::KnownFailing;
 pub use animal_store_rules::verdict::{Status, Verdict};
 pub use events::{Answer, Event, Listener};
 pub use interrupt::Interrupt;

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::redaction::urls::without_secrets;
 use crate::report::Implementation;
+use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
-use animal_store_rules::verdict::known_failing::KnownFailing;
 
 /// The invocation of a run, for its rerun command.
 #[derive(Clone, Debug, Deserialize, Serialize)]

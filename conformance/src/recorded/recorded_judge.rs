@@ -1,5 +1,6 @@
 //! The verdicts on the parts of recorded traffic, added up, and the report on all of them.
 
+use animal_store_diagnose::Conclusion;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
 use animal_store_rules::rules::Memory;
@@ -7,7 +8,7 @@ use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, Trace};
-use animal_store_rules::verdict::{self, Conclusion, RequirementVerdict};
+use animal_store_rules::verdict::{self, RequirementVerdict};
 use animal_store_traffic::sample::{self, Pseudonyms};
 use jiff::tz::TimeZone;
 

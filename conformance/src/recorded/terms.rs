@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
-use animal_store_rules::verdict::known_failing::KnownFailing;
 
 use crate::options::Options;
 use crate::report::shell_word;

@@ -18,6 +18,8 @@ use super::traffic::TrafficCounts;
 use crate::layout::at_most;
 use crate::options::Options;
 use crate::redaction::Redactor;
+use animal_store_diagnose::Conclusion;
+use animal_store_diagnose::causes::Cause;
 use animal_store_rules::catalogue::{About, Level, Requirement, catalogue};
 use animal_store_rules::near_misses;
 use animal_store_rules::rules::alike::Share;
@@ -25,9 +27,8 @@ use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::rate_limit;
-use animal_store_rules::verdict::causes::Cause;
+use animal_store_rules::verdict::RequirementVerdict;
 use animal_store_rules::verdict::findings::Finding;
-use animal_store_rules::verdict::{Conclusion, RequirementVerdict};
 
 /// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.
 const MAX_EVIDENCE: usize = 4;

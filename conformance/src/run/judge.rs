@@ -257,7 +257,7 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
     let history = History::new(trace);
     let facts = Facts::new(&history);
     let scope = Scope { reports_new_failures: options.earlier.is_some(), ..options.scope.clone() };
-    let mut conclusion = verdict::conclude(&facts, &scope);
+    let mut conclusion = animal_store_diagnose::conclude(&facts, &scope);
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut conclusion.verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }

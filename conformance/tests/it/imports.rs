@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::sources;
 
 /// The source folders of the crates.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
+    "conformance/diagnose/src",
     "conformance/rules/src",
     "conformance/secrets/src",
     "conformance/traffic/src",

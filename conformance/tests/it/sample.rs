@@ -3,12 +3,12 @@
 use animal_store_conformance::Options;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{conclude, context};
+use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::Knowledge;
 use animal_store_rules::trace::{LeftOut, Trace};
-use animal_store_rules::verdict::known_failing::KnownFailing;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::support::{KEY, QUOTA_KEY, options, secrets};

@@ -6,9 +6,9 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table};
 
 use super::usage_error::{FileError, UsageError};
 use animal_store_conformance::report::{Report, RequirementReport};
+use animal_store_diagnose::known_failing::{Entry, KnownFailing};
 use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::verdict::Status;
-use animal_store_rules::verdict::known_failing::{Entry, KnownFailing};
 
 /// The text that a new file begins with.
 const HEADING: &str = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n";

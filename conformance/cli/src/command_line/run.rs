@@ -25,10 +25,10 @@ use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
 use animal_store_conformance::{ObstacleKind, UnusableTarget};
+use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::verdict::known_failing::KnownFailing;
 
 /// The server to judge when no target is named.
 #[derive(Clone, Debug)]

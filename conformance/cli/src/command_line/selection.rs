@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::usage_error::UsageError;
+use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::scope::Scope;
-use animal_store_rules::verdict::known_failing::KnownFailing;
 
 /// The list of known failures in a file.
 pub(super) fn known_failing(path: &Path) -> Result<KnownFailing, UsageError> {

@@ -8,8 +8,8 @@ use super::rerun::Rerun;
 use super::selection::{certificates, known_failing, scope_of};
 use super::usage_error::UsageError;
 use animal_store_conformance::Options;
+use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::scope::Scope;
-use animal_store_rules::verdict::known_failing::KnownFailing;
 
 impl Arguments {
     /// The options of a run.

@@ -46,7 +46,8 @@ impl Answer<'_> {
 }
 
 /// The first of these answers, and each further one whose request was sent after the answer selected before was complete.
-pub(crate) fn one_after_another<'a, 'h: 'a>(answers: impl IntoIterator<Item = &'a Answer<'h>>) -> Vec<Answer<'h>> {
+#[must_use]
+pub fn one_after_another<'a, 'h: 'a>(answers: impl IntoIterator<Item = &'a Answer<'h>>) -> Vec<Answer<'h>> {
     let mut chain: Vec<Answer<'h>> = Vec::new();
     for answer in answers {
         if chain.last().is_none_or(|last| last.precedes(answer)) {

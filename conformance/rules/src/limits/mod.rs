@@ -22,8 +22,7 @@ pub use anonymous::Anonymous;
 pub use explain::Kind;
 pub use filters::Costly;
 pub use hypothesis::{Cut, Failed, Failures, Figures, Hypothesis, Others, Written};
-pub(crate) use keys::one_after_another;
-pub use keys::{Answer, KeyLimits, Limiter};
+pub use keys::{Answer, KeyLimits, Limiter, one_after_another};
 pub use shared::SpentByAnother;
 
 /// A trace of eight responses with two ways of counting, from which the judgement of a ninth follows. In Markdown.

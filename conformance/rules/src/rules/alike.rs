@@ -49,7 +49,8 @@ impl Alike {
 }
 
 /// The exchange that shows a failure.
-pub(crate) fn decisive<'h>(history: &'h History<'_>, failure: &Failure) -> Option<&'h Entry<'h>> {
+#[must_use]
+pub fn decisive<'h>(history: &'h History<'_>, failure: &Failure) -> Option<&'h Entry<'h>> {
     history.entries.get(failure.exchanges.first()?.checked_sub(1)?)
 }
 

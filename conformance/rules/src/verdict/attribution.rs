@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use super::causes::BROKEN_BY_COUNTERS;
 use crate::catalogue::{About, Requirement};
 use crate::facts::Facts;
 use crate::fleet::{Fleet, replica_of};
@@ -17,6 +16,18 @@ use crate::trace::{Context, Trace};
 
 /// The number of differences between two responses: that one of three replicas takes part in all of them is hardly chance.
 const MANY: usize = 10;
+
+/// The requirements that several counters break.
+#[doc(hidden)]
+pub const BROKEN_BY_COUNTERS: [&str; 7] = [
+    "headers.remaining-falls",
+    "headers.remaining-never-rises",
+    "headers.reset-time",
+    "quota.enforced",
+    "quota.every-operation",
+    "quota.not-early",
+    "quota.not-exceeded",
+];
 
 /// The replicas that show a finding, as places among the addresses of the service.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -244,13 +255,12 @@ mod tests {
     use crate::catalogue::scope::Scope;
     use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
-    use crate::verdict::conclude;
+    use crate::verdict::judge;
 
     /// Returns the attribution of each finding of a requirement, in words.
     fn attributed(builder: TraceBuilder, id: &str) -> Vec<String> {
         let trace = builder.trace();
-        let history = History::new(&trace);
-        let verdicts = conclude(&Facts::new(&history), &Scope::default()).verdicts;
+        let verdicts = judge(&trace, &Scope::default());
         let verdict = verdicts.into_iter().find(|verdict| verdict.requirement.id == id).expect("a requirement");
         assert!(!verdict.findings.is_empty(), "{id} holds");
         let attributions = verdict.findings.into_iter().map(|finding| finding.attribution);

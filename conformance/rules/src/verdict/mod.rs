@@ -1,10 +1,7 @@
-//! The conclusion from a trace: verdicts, the likely causes of failures, and the replicas that failures are about.
+//! The verdicts on a trace, with the replicas that failures are about.
 
 pub mod attribution;
-#[doc(hidden)]
-pub mod causes;
 pub mod findings;
-pub mod known_failing;
 pub mod near_misses;
 
 use std::collections::BTreeSet;
@@ -20,7 +17,6 @@ use crate::observers::observers;
 use crate::rules::{self, Failure, Judgement, Memory, Rule};
 use crate::trace::{Context, Trace};
 use attribution::Attributor;
-use causes::Cause;
 use findings::Finding;
 
 /// The verdict on a run.
@@ -109,27 +105,6 @@ impl RequirementVerdict {
     }
 }
 
-/// The conclusion from a trace.
-#[doc(hidden)]
-#[derive(Clone, Debug, Default)]
-pub struct Conclusion {
-    /// The verdict on each requirement of the judged parties, in the order of the catalogue.
-    pub verdicts: Vec<RequirementVerdict>,
-    /// The likely causes of failures, those that explain most first.
-    pub causes: Vec<Cause>,
-    /// The facts about each address of the service, if it has several.
-    pub fleet: Option<Fleet>,
-}
-
-/// Concludes from the facts of a trace: first verdicts, then their causes.
-#[doc(hidden)]
-#[must_use]
-pub fn conclude(facts: &Facts<'_>, scope: &Scope) -> Conclusion {
-    let fleet = Fleet::of(facts);
-    let verdicts = verdicts(facts, fleet.as_ref(), scope, &mut Memory::default());
-    Conclusion { causes: causes::causes(facts, fleet.as_ref(), &verdicts), verdicts, fleet }
-}
-
 /// Judges a trace by every rule and observer, in the order of the catalogue.
 #[must_use]
 pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
@@ -145,7 +120,15 @@ pub fn judge_after(trace: &Trace, scope: &Scope, memory: &mut Memory) -> Vec<Req
     verdicts(&facts, Fleet::of(&facts).as_ref(), scope, memory)
 }
 
-fn verdicts(facts: &Facts<'_>, fleet: Option<&Fleet>, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
+/// Judges the facts of a trace as [`judge_after`] does.
+#[doc(hidden)]
+#[must_use]
+pub fn verdicts(
+    facts: &Facts<'_>,
+    fleet: Option<&Fleet>,
+    scope: &Scope,
+    memory: &mut Memory,
+) -> Vec<RequirementVerdict> {
     let parties = [Party::Server, Party::Client].into_iter().filter(|party| scope.side.has(*party));
     let rules: Vec<Rule> = parties.flat_map(rules::rules_of).filter(|rule| scope.judges(rule.id)).collect();
     let mut judgements = rules::judge_after(&rules, facts, memory);
@@ -173,7 +156,10 @@ fn verdicts(facts: &Facts<'_>, fleet: Option<&Fleet>, scope: &Scope, memory: &mu
 }
 
 impl RequirementVerdict {
-    fn new(requirement: &'static Requirement, status: Status) -> RequirementVerdict {
+    /// The verdict on a requirement before anything was judged.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(requirement: &'static Requirement, status: Status) -> RequirementVerdict {
         RequirementVerdict {
             requirement,
             selected: false,
@@ -247,16 +233,10 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
     withheld.unwrap_or_else(|| UNSEEN.to_owned())
 }
 
-impl Conclusion {
-    /// The verdict on the whole run. A run that did not send all of its fixed parts (`finished`), or exercised none of the selected
-    /// requirements, is incomplete at best: otherwise a server would conform that breaks an untested requirement.
-    #[must_use]
-    pub fn overall(&self, strict: bool, finished: bool) -> Verdict {
-        overall(&self.verdicts, strict, finished)
-    }
-}
-
-fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {
+/// The verdict on the whole run. A run that did not send all of its fixed parts (`finished`), or exercised none of the selected
+/// requirements, is incomplete at best: otherwise a server would conform that breaks an untested requirement.
+#[must_use]
+pub fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {
     if verdicts.iter().any(|verdict| verdict.is_violation(strict)) {
         Verdict::Violates
     } else if !finished || verdicts.iter().any(RequirementVerdict::is_gap) || is_empty(verdicts) {

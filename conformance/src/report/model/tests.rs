@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use animal_store_diagnose::Conclusion;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, Trace};
-use animal_store_rules::verdict::Conclusion;
 use schemars::generate::SchemaSettings;
 
 use super::Report;

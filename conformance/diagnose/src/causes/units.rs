@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use animal_store_rules::history::Entry;
+use animal_store_rules::limits::Answer;
+use animal_store_rules::tolerance::Tolerance;
+use animal_store_rules::trace::retry_after::{self, RetryAfter};
+
 use super::{Broken, Cause};
-use crate::history::Entry;
-use crate::limits::Answer;
-use crate::tolerance::Tolerance;
-use crate::trace::retry_after::{self, RetryAfter};
 
 /// The number of milliseconds in a second.
 const MILLI: i64 = 1_000;
@@ -150,7 +151,7 @@ fn delay(entry: &Entry<'_>) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::tests::TraceBuilder;
+    use crate::trace_builder::TraceBuilder;
 
     /// The reset that a builder reports: seconds from noon on 1 June 2026.
     fn reset(ahead: i64) -> TraceBuilder {

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use animal_store_rules::history::Entry;
+
 use super::{Broken, Cause, remaining};
-use crate::history::Entry;
 
 /// The cause where an answer was given a second time: to the same URL, with the same `Date`, rate-limit headers and body, although
 /// time or Remaining had gone on meanwhile, or the caller was another.
@@ -52,8 +53,8 @@ fn is_copy(entries: &[Entry<'_>], at: usize, again: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::shown;
-    use crate::tests::TraceBuilder;
-    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+    use animal_store_rules::trace::exchange::Request;
 
     fn orders(builder: TraceBuilder, remaining: u64) -> TraceBuilder {
         builder.ask(Request::new("GET", "/store/orders"), 200, "[]".to_owned()).with_rate_limit(remaining, 60)

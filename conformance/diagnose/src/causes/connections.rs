@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use animal_store_rules::history::Entry;
+use animal_store_rules::trace::exchange::Connection;
+use animal_store_rules::trace::rate_limit::Field;
+
 use super::{Broken, Cause};
-use crate::history::Entry;
-use crate::trace::exchange::Connection;
-use crate::trace::rate_limit::Field;
 
 /// The cause where each request that follows a body on the kept connection is refused as if it were malformed: without rate-limit
 /// headers, which every other refusal of the service has.
@@ -48,8 +49,8 @@ pub(super) fn is_bare(entry: &Entry<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::shown;
-    use crate::tests::TraceBuilder;
-    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+    use animal_store_rules::trace::exchange::Request;
 
     const ERROR: &str = r#"{"code":"c","message":"m","status":400}"#;
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use animal_store_rules::history::Entry;
+use animal_store_rules::limits::{Answer, KeyLimits, Others, one_after_another};
+use animal_store_rules::tolerance::Tolerance;
+use animal_store_rules::verdict::attribution::BROKEN_BY_COUNTERS;
+
 use super::{Broken, Cause};
-use crate::history::Entry;
-use crate::limits::{Answer, KeyLimits, Others, one_after_another};
-use crate::tolerance::Tolerance;
 
 /// The number of answers that make a series, and of steps out of order that show more than one counter.
 const SEVERAL: usize = 3;
@@ -13,23 +15,12 @@ const SEVERAL: usize = 3;
 /// The maximum fall of Remaining between two answers of one counter: other requests may have been counted between them.
 const MAX_STEP: u64 = 4;
 
-/// The requirements that several counters break.
-pub(in crate::verdict) const BROKEN_BY_IT: [&str; 7] = [
-    "headers.remaining-falls",
-    "headers.remaining-never-rises",
-    "headers.reset-time",
-    "quota.enforced",
-    "quota.every-operation",
-    "quota.not-early",
-    "quota.not-exceeded",
-];
-
 /// A function that returns the group to which a request belongs.
 type Group = fn(&Entry<'_>) -> String;
 
 /// The cause where the Remaining of a key interleaves several series, each of which falls.
 pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
+    let explained = broken.explained(&BROKEN_BY_COUNTERS, |_| true);
     if explained.is_empty() {
         return None;
     }
@@ -97,7 +88,7 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
         _ => format!("each of {} replicas", apart.len()),
     };
     let sentence = format!("{subject} counts the requests of a key separately, and admits the whole limit");
-    broken.between_replicas("counter-per-replica", sentence, &BROKEN_BY_IT)
+    broken.between_replicas("counter-per-replica", sentence, &BROKEN_BY_COUNTERS)
 }
 
 /// The successes of a key, each complete before the next was sent.
@@ -173,8 +164,8 @@ fn series(answers: &[Answer<'_>]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::tests::TraceBuilder;
-    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+    use animal_store_rules::trace::exchange::Request;
 
     fn lists(remaining: &[u64]) -> TraceBuilder {
         remaining.iter().fold(TraceBuilder::new(), |builder, left| builder.list(200, *left, 60))

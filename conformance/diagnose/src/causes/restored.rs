@@ -1,9 +1,11 @@
 //! Requests that are restored to a key before its window ends, by a bucket that fills up or because they failed.
 
-use super::counters::{BROKEN_BY_IT, in_order};
+use animal_store_rules::limits::Answer;
+use animal_store_rules::tolerance::Tolerance;
+use animal_store_rules::verdict::attribution::BROKEN_BY_COUNTERS;
+
+use super::counters::in_order;
 use super::{Broken, Cause};
-use crate::limits::Answer;
-use crate::tolerance::Tolerance;
 
 /// The number of steps that make a habit.
 const SEVERAL: usize = 3;
@@ -16,7 +18,7 @@ const OFF: f64 = 1.6;
 
 /// The cause where the Remaining of a key rises by the limit of a minute in each minute, evenly, until it is full.
 pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
+    let explained = broken.explained(&BROKEN_BY_COUNTERS, |_| true);
     if explained.is_empty() {
         return None;
     }
@@ -64,7 +66,7 @@ fn time_around(before: &Answer<'_>, after: &Answer<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::tests::ids;
-    use crate::tests::TraceBuilder;
+    use crate::trace_builder::TraceBuilder;
 
     /// Requests after pauses of so many seconds, answered from a bucket of 60 that gains one each second.
     fn bucket(pauses: &[i64]) -> TraceBuilder {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use animal_store_rules::history::{Animal, Entry};
+
 use super::{Broken, Cause};
-use crate::history::{Animal, Entry};
 
 /// The requirements that several catalogues break.
 const BROKEN_BY_IT: [&str; 8] = [
@@ -107,8 +108,8 @@ fn described(creation: &Entry<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::tests::TraceBuilder;
-    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+    use animal_store_rules::trace::exchange::Request;
 
     #[test]
     fn an_id_that_is_shown_rounded_is_named() {

@@ -13,13 +13,12 @@ mod limiters;
 mod restored;
 mod units;
 
-use crate::facts::Facts;
-use crate::fleet::Fleet;
-use crate::history::Entry;
-use crate::rules::Failure;
-use crate::rules::alike::decisive;
-use crate::verdict::{RequirementVerdict, Status};
-pub(super) use counters::BROKEN_BY_IT as BROKEN_BY_COUNTERS;
+use animal_store_rules::facts::Facts;
+use animal_store_rules::fleet::Fleet;
+use animal_store_rules::history::Entry;
+use animal_store_rules::rules::Failure;
+use animal_store_rules::rules::alike::decisive;
+use animal_store_rules::verdict::{RequirementVerdict, Status};
 
 /// A likely cause of findings.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -160,10 +159,10 @@ fn remaining(entry: &Entry<'_>) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::scope::Scope;
-    use crate::history::History;
-    use crate::tests::TraceBuilder;
-    use crate::verdict::conclude;
+    use crate::conclude;
+    use crate::trace_builder::TraceBuilder;
+    use animal_store_rules::catalogue::scope::Scope;
+    use animal_store_rules::history::History;
 
     fn causes(builder: TraceBuilder) -> impl Iterator<Item = Cause> {
         let trace = builder.trace();

@@ -16,13 +16,12 @@
 //! expires = "2026-12-31"
 //! ```
 
+use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::toml_error::TomlError;
+use animal_store_rules::verdict::{RequirementVerdict, Status};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
-
-use crate::catalogue::{Level, catalogue};
-use crate::toml_error::TomlError;
-use crate::verdict::{RequirementVerdict, Status};
 
 /// Requirements that are known to fail.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -202,8 +201,8 @@ impl std::fmt::Display for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Failure;
-    use crate::verdict::{Verdict, overall};
+    use animal_store_rules::rules::Failure;
+    use animal_store_rules::verdict::{Verdict, overall};
 
     const TODAY: Date = Date::constant(2026, 6, 1);
 

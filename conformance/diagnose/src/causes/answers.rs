@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use animal_store_rules::history::Entry;
+use animal_store_rules::request::{CreateBody, Operation};
+use animal_store_rules::trace::exchange::{FailureKind, Outcome};
+use animal_store_rules::trace::rate_limit::FIELDS;
+
 use super::connections::is_bare;
 use super::{Broken, Cause, remaining};
-use crate::history::Entry;
-use crate::request::{CreateBody, Operation};
-use crate::trace::exchange::{FailureKind, Outcome};
-use crate::trace::rate_limit::FIELDS;
 
 /// The number of answers that make a habit.
 const SEVERAL: usize = 3;
@@ -170,8 +171,8 @@ fn similar_names(entries: &[&Entry<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::tests::TraceBuilder;
-    use crate::trace::exchange::{Failure, FailureKind, Outcome, Request};
+    use crate::trace_builder::TraceBuilder;
+    use animal_store_rules::trace::exchange::{Failure, FailureKind, Outcome, Request};
 
     #[test]
     fn a_server_that_always_fails_has_one_cause() {

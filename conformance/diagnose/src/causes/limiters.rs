@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use animal_store_rules::history::Entry;
+use animal_store_rules::trace::rate_limit::Field;
+
 use super::{Broken, Cause};
-use crate::history::Entry;
-use crate::trace::rate_limit::Field;
 
 /// The cause where every response has the three headers twice, or refusals report a Limit that no other response reports.
 pub(super) fn second(broken: &Broken<'_, '_>) -> Option<Cause> {
@@ -46,15 +47,16 @@ fn is_doubled(entry: &Entry<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::tests::TraceBuilder;
+    use crate::trace_builder::TraceBuilder;
 
     #[test]
     fn a_limiter_in_front_with_headers_of_its_own_is_named() {
         let lists = || TraceBuilder::new().lists(60, &[(200, 9), (200, 8)]);
         let doubled = lists().header("x-ratelimit-limit", "100").list(200, 6, 60).header("x-ratelimit-limit", "100");
         assert!(ids(doubled).contains(&"second-limiter"));
-        let refused =
-            |limit| lists().list(429, 0, limit).plan(crate::catalogue::plan::PLANS.first().map(|plan| plan.1));
+        let refused = |limit| {
+            lists().list(429, 0, limit).plan(animal_store_rules::catalogue::plan::PLANS.first().map(|plan| plan.1))
+        };
         let named = shown(refused(100)).into_iter().find(|(sentence, _)| sentence.contains("second limiter"));
         let (sentence, explained) = named.expect("a cause");
         assert!(sentence.starts_with("each 429 reports Limit 100, and every other response Limit 60:"), "{sentence}");

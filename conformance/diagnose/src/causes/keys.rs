@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use animal_store_rules::history::{Acceptance, Entry};
+use animal_store_rules::tolerance::Tolerance;
+
 use super::{Broken, Cause};
-use crate::history::{Acceptance, Entry};
-use crate::tolerance::Tolerance;
 
 /// The number of refusals that make a habit.
 const SEVERAL: usize = 3;
@@ -59,13 +60,13 @@ fn known_after(broken: &Broken<'_, '_>, key: &Acceptance) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::shown;
-    use crate::tests::TraceBuilder;
+    use crate::trace_builder::TraceBuilder;
 
     /// A list and a fetch in each round, with these status codes.
     fn rounds(statuses: &[[u16; 2]]) -> TraceBuilder {
         statuses.iter().fold(TraceBuilder::new(), |builder, [list, fetch]| {
             let listed = builder.wait(2).list(*list, 50, 60);
-            let shown = if *fetch == 200 { crate::tests::animal(7, "sold") } else { String::new() };
+            let shown = if *fetch == 200 { crate::trace_builder::animal(7, "sold") } else { String::new() };
             listed.fetch(7, *fetch, shown)
         })
     }
