@@ -1,9 +1,15 @@
-//! Secrets in texts: their encodings and their replacements.
+//! Secrets in texts, with their encodings and their replacements, and texts that are safe to print. Judge, proxy and laboratory use it.
 //!
 //! A [`Redactor`] searches the text and each of its layers (see `layers`), down to a few encodings inside each other, with one automaton
 //! for all secrets. A match is mapped back to the part of the text that it comes from. So no list of encoded forms is needed, and a key is
 //! found as `sk%2D1`, in the middle of a base64 text, in hexadecimal digits within a JSON string, or in a compressed body. The same layers
 //! are searched for credentials that are not known yet, see `announced`.
+//!
+//! ```
+//! let mut redactor = animal_store_secrets::Redactor::default();
+//! redactor.hide("sk-live-1234", "(the key)");
+//! assert_eq!(redactor.redact("/pets?key=sk%2Dlive%2D1234"), "/pets?key=(the key)");
+//! ```
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

@@ -2,6 +2,14 @@
 //!
 //! Two formats are read as a stream, an exchange at a time: the judge's own, JSON Lines ([`lines`]), and HTTP Archives of version 1.2
 //! ([`har`]); [`format()`] distinguishes them. [`sample`] derives the facts that a recording of other clients withholds.
+//!
+//! ```
+//! use animal_store_traffic::{Format, Unreadable, format};
+//!
+//! let mut archive = r#"{"log": {"version": "1.2", "entries": []}}"#.as_bytes();
+//! assert_eq!(format(&mut archive)?, Format::Har);
+//! # Ok::<(), Unreadable>(())
+//! ```
 
 // For the laboratory; it may change with any version.
 #[doc(hidden)]
