@@ -89,11 +89,6 @@ impl TraceBuilder {
         answers.iter().fold(self, |builder, (status, remaining)| builder.list(*status, *remaining, limit))
     }
 
-    /// Adds a request that is no operation, answered without rate-limit header fields.
-    pub(crate) fn elsewhere(self) -> TraceBuilder {
-        self.ask(Request::new("GET", "/elsewhere"), 404, String::new())
-    }
-
     /// Adds a creation, answered with an animal of this id.
     pub(crate) fn create(self, id: i64) -> TraceBuilder {
         let sent = json!({"name": "Rex 1", "categoryId": 1, "status": "sold"});

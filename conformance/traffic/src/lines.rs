@@ -294,7 +294,7 @@ mod tests {
             400,
             String::new(),
         );
-        let mut trace = builder.elsewhere().trace();
+        let mut trace = builder.ask(Request::new("GET", "/elsewhere"), 404, String::new()).trace();
         trace.exchanges[0].known.withheld.insert(Fact::ResponseBody);
         trace.exchanges[2].known.precision = SignedDuration::from_millis(10);
         trace.exchanges[1].known.answerer = Answerer::Nobody;

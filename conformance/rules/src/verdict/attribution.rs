@@ -251,7 +251,6 @@ fn broken_alone(history: &History<'_>, replica: usize, rules: &[Rule]) -> BTreeS
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::catalogue::scope::Scope;
     use crate::tests::TraceBuilder;
     use crate::trace::exchange::Request;
