@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-use super::timeline::{MINUTE, Micros, Report, SECOND};
-use crate::tolerance::Tolerance;
-
 /// The way in which minutes are cut, and the time that Reset announces.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Cut {
@@ -138,18 +135,6 @@ pub struct Figures {
 pub(super) enum Span {
     Minute,
     Day,
-}
-
-impl Figures {
-    /// The window that a response reports by these figures, if its Limit is one of them. The distance of Reset from the earliest time of the
-    /// response decides between equal figures.
-    pub(super) fn span(self, report: Report, answered: Micros) -> Option<Span> {
-        let is_far = report.reset - answered > MINUTE + Tolerance::ROUNDING.seconds() * SECOND;
-        if if self.minute == self.day { is_far } else { self.day == Some(report.limit) } {
-            return Some(Span::Day);
-        }
-        (self.minute == Some(report.limit)).then_some(Span::Minute)
-    }
 }
 
 /// A complete way of counting.

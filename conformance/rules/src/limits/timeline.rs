@@ -110,9 +110,15 @@ impl Event<'_> {
         self.is_own && self.outcome == Outcome::Refused
     }
 
-    /// The window that the response reports by these figures.
+    /// The window that the response reports by these figures, if its Limit is one of them. The distance of Reset from the earliest time of
+    /// the response decides between equal figures.
     pub(super) fn span(&self, figures: Figures) -> Option<Span> {
-        figures.span(self.report?, self.answer.0)
+        let report = self.report?;
+        let is_far = report.reset - self.answer.0 > MINUTE + Tolerance::ROUNDING.seconds() * SECOND;
+        if if figures.minute == figures.day { is_far } else { figures.day == Some(report.limit) } {
+            return Some(Span::Day);
+        }
+        (figures.minute == Some(report.limit)).then_some(Span::Minute)
     }
 
     /// Returns true if the response reports that nothing remains.
