@@ -3,7 +3,6 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::config::nearest;
 use animal_store_conformance::UnusableOptions;
 use animal_store_conformance::http::errors::of_file;
 use animal_store_rules::catalogue::catalogue;
@@ -168,4 +167,13 @@ fn choice(name: &str, known: &[String]) -> String {
     let meant = nearest(name, known.iter().map(String::as_str));
     let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
     format!("{meant} (defined: {})", known.join(", "))
+}
+
+/// The known name most similar to a misspelt one, if any is similar.
+pub(super) fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    names
+        .map(|name| (strsim::jaro_winkler(name, typed), name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .map(|(_, name)| name)
 }

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::member::{Member, ON_THE_LINE_ONLY};
 use crate::command_line::container::ContainerTable;
+use crate::command_line::usage_error::nearest;
 use animal_store_rules::toml_error::TomlError;
 
 /// The default name of the file.
@@ -137,15 +138,6 @@ fn unknown(name: &str, value: &DeValue<'_>, members: &[Member]) -> String {
         }
         None => format!("unknown option `{name}`: `conform --help` lists the options"),
     }
-}
-
-/// The known name most similar to a misspelt one, if any is similar.
-pub(in crate::command_line) fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    names
-        .map(|name| (strsim::jaro_winkler(name, typed), name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

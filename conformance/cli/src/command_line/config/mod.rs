@@ -18,14 +18,13 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 use self::file::File;
-pub(super) use self::file::nearest;
 use self::member::Member;
 pub(super) use self::member::schema;
 pub(super) use self::show::{ShownOptions, without_secrets};
 use super::arguments::Arguments;
 use super::key_file;
 use super::rerun::{Rerun, Taken};
-use super::usage_error::UsageError;
+use super::usage_error::{UsageError, nearest};
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
