@@ -85,9 +85,6 @@ impl Report {
                 counts.push_str(&format!(", {count} {what}"));
             }
         }
-        if let Some(missing) = self.missing_occasion() {
-            counts.push_str(&format!(", {missing}"));
-        }
         counts
     }
 

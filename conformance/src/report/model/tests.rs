@@ -1,16 +1,10 @@
-//! Earlier reports can be read, and `fixtures/report.schema.json` describes reports. A test generates the schema, so that building the
-//! judge needs no schema crate.
+//! `fixtures/report.schema.json` describes reports. A test generates the schema, so that building the judge needs no schema crate.
 
 use std::path::Path;
 
-use animal_store_diagnose::Conclusion;
-use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::{Context, Trace};
 use schemars::generate::SchemaSettings;
 
 use super::Report;
-use crate::options::Options;
-use crate::report::{Remarks, assemble};
 
 // The enumerations of the rules, repeated here because their crate does not depend on schemars. Tests that validate reports
 // against the schema show when they differ.
@@ -100,19 +94,4 @@ fn the_committed_schema_is_that_of_the_report() {
         "fixtures/report.schema.json is out of date; update it with: \
          UPDATE_SCHEMA=1 cargo test -p animal-store-conformance --lib"
     );
-}
-
-#[test]
-fn a_report_with_the_former_name_of_the_rerun_command_is_read() {
-    let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
-    options.seed = 7;
-    let keys = vec![options.api_key.clone()].into();
-    let context = Context { keys, ..Context::new(Extent::Run, "http://h/v1") };
-    let trace = Trace { context, exchanges: Vec::new() };
-    let report = assemble(&trace, &Conclusion::default(), &options, Remarks::default());
-    let json = serde_json::to_string(&report).unwrap();
-    let former = json.replace("\"rerun_command\":", "\"again\":");
-    assert_ne!(former, json);
-    let read: Report = serde_json::from_str(&former).unwrap();
-    assert!(read.rerun_command.ends_with("--seed 7"), "{}", read.rerun_command);
 }

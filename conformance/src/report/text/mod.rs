@@ -91,7 +91,8 @@ fn head(page: &mut Page, report: &Report) {
     let simulated = report.real_duration_ms.map_or_else(String::new, |real| {
         format!(" (simulated clock: {} s passed in {}.{} s)", report.duration_ms / 1000, real / 1000, real % 1000 / 100)
     });
-    let subject = format!("{}{simulated}", report.subject());
+    let missing = report.missing_occasion().map_or_else(String::new, |missing| format!(" ({missing})"));
+    let subject = format!("{}{simulated}{missing}", report.subject());
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&subject, BOLD));
     page.text(0, PLAIN, &report.counts());
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
