@@ -96,11 +96,19 @@ async fn a_backend_that_is_not_ready_yet_is_waited_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_balancer_that_loses_its_backend_in_the_middle_leaves_the_run_incomplete() {
-    let lost: Answer = |request, _| (request.number > 60).then(|| page(502, "nginx"));
-    let report = behind(lost, |_| {}).await.expect("a verdict");
-    assert_eq!((report.verdict, broken(&report)), (Verdict::Incomplete, Vec::new()));
-    let named = &report.answerers.intermediaries;
-    assert!(matches!(&named[..], [nginx] if nginx.name == "nginx" && nginx.requests > 0), "{named:?}");
+    // Among requests one after the other, and among several at the same time.
+    let lost: [Answer; 4] = [
+        |request, _| (request.number > 40).then(|| page(502, "nginx")),
+        |request, _| (request.number > 58).then(|| page(502, "nginx")),
+        |request, _| (request.number > 60).then(|| page(502, "nginx")),
+        |request, _| (request.number > 65).then(|| page(502, "nginx")),
+    ];
+    for lost in lost {
+        let report = behind(lost, |_| {}).await.expect("a verdict");
+        assert_eq!((report.verdict, broken(&report)), (Verdict::Incomplete, Vec::new()));
+        let named = &report.answerers.intermediaries;
+        assert!(matches!(&named[..], [nginx] if nginx.name == "nginx" && nginx.requests > 0), "{named:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -99,6 +99,12 @@ impl Session<'_> {
             self.mark(other, Answerer::Intermediary);
             self.wait(pause, "the service to be reached again").await?;
         }
+        // Of requests at the same time, the others have got no answer of the service either.
+        for place in failed[0]..self.log.trace.exchanges.len() {
+            if self.doubt(place) == Some(Doubt::Intermediary) {
+                self.mark(place, Answerer::Intermediary);
+            }
+        }
         let response = self.exchange(failed[1]).response();
         let (name, status) =
             response.map_or_else(Default::default, |response| (answerer::name_of(response), response.status));
