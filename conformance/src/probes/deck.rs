@@ -117,7 +117,9 @@ pub(super) fn an_id(session: &Session<'_>) -> Option<i64> {
     let ids = if created.is_empty() { listed_ids(session.trace().exchanges.first()) } else { created };
     // Readers that skip a character between digits need two of them.
     let long: Vec<i64> = ids.iter().copied().filter(|id| *id > 9).collect();
-    let ids = if long.is_empty() { ids } else { long };
+    let mut ids = if long.is_empty() { ids } else { long };
+    // Creations at the same time get their ids in any order.
+    ids.sort_unstable();
     // The generator of the session draws what the other probes send.
     let mut random = fastrand::Rng::with_seed(session.seed() ^ session.trace().exchanges.len() as u64);
     (!ids.is_empty()).then(|| ids[random.usize(..ids.len())])
