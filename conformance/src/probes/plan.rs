@@ -19,17 +19,17 @@ const ROOMY: usize = 200;
 /// The smallest limit per minute that has room for all near misses.
 const ROOMY_FOR_ALL: usize = 900;
 
-/// The number of requests over the limit of an exhausted window.
-const OVER: usize = 2;
+/// The number of requests over the limit of an exhausted window, and one that looks at the window first.
+const OVER: usize = 3;
 
 /// The number of requests after the first exhaustion, in the window that follows.
 const RECOVERY: usize = 3;
 
-/// The number of requests with near misses in a window that has been used little: the first one of the run, and one in its middle.
-const BESIDE: usize = 2;
+/// The number of requests beside near misses in a window that has been used little.
+const BESIDE: usize = 1;
 
 /// The number of requests of the quota run beyond those that exhaust the window, with some to spare.
-const QUOTA_EXTRA: usize = OVER + RECOVERY + 2;
+const QUOTA_EXTRA: usize = OVER + RECOVERY + 1;
 
 /// The number of requests without a valid key while a window is exhausted.
 pub(super) const KEYLESS_OVER: usize = 3;
