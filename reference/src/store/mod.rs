@@ -53,7 +53,7 @@ impl Store {
     /// [`OpenError`] when there is no place for temporary files.
     pub fn temporary() -> Result<Self, OpenError> {
         let folder = private_folder()?;
-        // The files lose their names with the folder, and last as long as the connections, all of which are open by then.
+        // The files lose their names with the folder, and last as long as the connections. All are open by then.
         Self::open_as(&folder.path().join("animals.sqlite"), open::TEMPORARY)
     }
 
