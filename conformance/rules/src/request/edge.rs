@@ -29,7 +29,7 @@ const MODEST_UPLOAD: usize = 1024 * 1024;
 /// Header fields that a request has once (RFC 9110 section 5.3). The credential of a request says whether `Authorization` is repeated.
 const SINGLE: [&str; 4] = ["content-length", "content-type", "host", "transfer-encoding"];
 
-/// The fields by which proxies name their clients. An edge may refuse a client that names itself as its own host.
+/// The fields by which proxies name their clients. An edge may refuse a client that sends one, whatever address it names.
 const FORWARDED: [&str; 2] = ["x-forwarded-for", "x-real-ip"];
 
 /// Returns true if an intermediary or an HTTP library may refuse the request for its form, whatever its key is.
@@ -96,9 +96,7 @@ fn has_doubtful_fields(request: &Request) -> bool {
     fields.len() > MODEST_FIELDS
         || fields.iter().map(size).sum::<usize>() > MODEST_HEAD
         || fields.iter().any(|field| size(field) > MODEST_FIELD || !is_token(field.0) || !is_text(field.1))
-        || fields.iter().any(|(name, value)| {
-            FORWARDED.iter().any(|forwarded| name.eq_ignore_ascii_case(forwarded)) && value.starts_with("127.")
-        })
+        || fields.iter().any(|(name, _)| FORWARDED.iter().any(|forwarded| name.eq_ignore_ascii_case(forwarded)))
         || SINGLE.iter().any(|single| fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(single)).count() > 1)
 }
 
@@ -162,6 +160,7 @@ mod tests {
             ("a letter beyond ASCII in a field", list().authorization("Bearer sk-Ke\u{e9}1")),
             ("a blank in the name of a field", list().header("X Note", "a")),
             ("a forged field of a proxy", list().header("X-Forwarded-For", "127.0.0.1")),
+            ("the address of nobody", list().header("X-Forwarded-For", "203.0.113.77")),
             ("two media types", create().header("content-type", "text/plain")),
             ("two hosts", list().header("Host", "a").header("host", "b")),
             ("a body with a GET", list().json("{}")),

@@ -91,6 +91,12 @@ pub(super) fn choices() -> Vec<Choice> {
                 response.set("proxy-authenticate", "Basic realm=\"company\"");
                 response
             }),
+        own("service.complete-answer/forged", "passes-forwarded-for", "X-Forwarded-For of a client changes nothing."),
+        between("service.complete-answer/forged", "refuses-forwarded-for", "A client with X-Forwarded-For gets 403.")
+            .before(|request, _| {
+                let is_forged = !request.header("x-forwarded-for").is_empty();
+                is_forged.then(|| page(403, "403 Forbidden"))
+            }),
         own("headers.reset-time/date", "date-of-the-server", "Date and X-RateLimit-Reset are of one clock."),
         between("headers.reset-time/date", "date-of-a-gateway", "Date is two minutes ahead of the clock of Reset.")
             .dates(OFF),
