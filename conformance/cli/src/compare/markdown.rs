@@ -20,8 +20,7 @@ fn write(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     writeln!(out, "# Animal Store API: implementations compared\n")?;
     implementations(out, comparison)?;
     requirements(out, comparison)?;
-    choices(out, comparison)?;
-    differences(out, comparison)
+    choices(out, comparison)
 }
 
 /// The columns of the tables are numbered, because names are long.
@@ -97,21 +96,4 @@ fn choices(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
         writeln!(out, "| {} |{cells}", text(&row.title))?;
     }
     Ok(())
-}
-
-fn differences(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
-    if comparison.differences.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n## Differences between implementations\n\n| | requirements | choices |\n|---|---|---|")?;
-    for pair in &comparison.differences {
-        let (requirements, choices) = (list(&pair.requirements), list(&pair.choices));
-        writeln!(out, "| {} and {} | {requirements} | {choices} |", pair.one + 1, pair.other + 1)?;
-    }
-    Ok(())
-}
-
-/// Identifiers in a table.
-fn list(ids: &[String]) -> String {
-    ids.iter().map(|id| code(id)).collect::<Vec<_>>().join(", ")
 }

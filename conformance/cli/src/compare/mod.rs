@@ -1,7 +1,7 @@
-//! Comparison of any number of reports: requirements and choices by implementation, and the pairs that differ.
+//! Comparison of any number of reports: requirements and choices by implementation.
 //!
-//! There are no scores, because a number would hide how implementations differ. The result does not depend on the order of the reports. The
-//! differences between two reports are those of [`crate::diff`].
+//! There are no scores, because a number would hide how implementations differ. The result does not depend on the order of the reports.
+//! [`crate::diff`] compares two of them.
 
 mod column;
 mod markdown;
@@ -12,7 +12,6 @@ use serde::Serialize;
 pub use column::Column;
 pub use markdown::render as markdown;
 
-use crate::diff;
 use animal_store_conformance::report::{CatalogueVersion, Outcome, Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
 
@@ -37,8 +36,6 @@ pub struct Comparison {
     pub requirements: Vec<Row>,
     /// The choices of the implementations where the specification leaves one.
     pub choices: Vec<ChoiceRow>,
-    /// Every pair of implementations that differs.
-    pub differences: Vec<Pair>,
 }
 
 /// A requirement, with its outcome in each implementation.
@@ -84,19 +81,6 @@ pub struct ChoiceRow {
     pub observed: Vec<Option<String>>,
 }
 
-/// Two implementations that differ.
-#[derive(Clone, Debug, Serialize)]
-pub struct Pair {
-    /// The first of the two, as an index into the implementations.
-    pub one: usize,
-    /// The second of the two, as an index into the implementations.
-    pub other: usize,
-    /// The requirements whose status differs.
-    pub requirements: Vec<String>,
-    /// The choices that differ.
-    pub choices: Vec<String>,
-}
-
 impl Comparison {
     /// The reasons for outcomes, each with its requirement and the index of its implementation.
     fn reasons(&self) -> Vec<(&Row, usize, &str)> {
@@ -119,7 +103,6 @@ pub fn compare(mut inputs: Vec<Input>) -> Comparison {
         implementations: column::columns(&latest, &catalogues),
         requirements: rows.iter().filter_map(|id| row(&reports, id)).collect(),
         choices: rows.iter().filter_map(|id| choice(&reports, id)).collect(),
-        differences: pairs(&reports),
         catalogues,
     }
 }
@@ -186,21 +169,4 @@ fn choice(reports: &[&Report], id: &str) -> Option<ChoiceRow> {
     let first = known.next();
     let differs = known.any(|choice| Some(choice) != first);
     Some(ChoiceRow { id: id.to_owned(), title, differs, observed })
-}
-
-fn pairs(reports: &[&Report]) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for (one, before) in reports.iter().enumerate() {
-        for (other, after) in reports.iter().enumerate().skip(one + 1) {
-            let difference = diff::compare(before, after);
-            if difference.requirements.is_empty() && difference.choices.is_empty() {
-                continue;
-            }
-            let mut requirements: Vec<String> = difference.requirements.into_iter().map(|change| change.id).collect();
-            requirements.sort();
-            let choices = difference.choices.into_iter().map(|change| change.id).collect();
-            pairs.push(Pair { one, other, requirements, choices });
-        }
-    }
-    pairs
 }
