@@ -8,7 +8,7 @@ use super::super::specification;
 use super::labels::{self, date_and_time, seconds, times};
 use super::requests::{self, Requests};
 use super::timeline::{self, Chart};
-use super::{SCRIPT, STYLE, body};
+use super::{SCRIPT, STYLE};
 use animal_store_conformance::layout::{capitalized, counted};
 use animal_store_conformance::report::{
     Choice, Evidence, LimitsShown, Outcome, Report, ReportedExchange, RequirementReport, Tally,
