@@ -125,9 +125,6 @@ fn requirement(page: &mut Page, requirement: &RequirementReport, widest: usize) 
     page.entry(2, (&head, style), (&format!("{note}{level}{confidence}"), DIM));
 }
 
-/// The lines of the difference that are shown without `-v`.
-const TRANSCRIPT_LINES: usize = 16;
-
 /// The way of counting of each key.
 pub(super) fn counting(page: &mut Page, report: &Report) {
     if report.counting.is_empty() {
@@ -136,18 +133,6 @@ pub(super) fn counting(page: &mut Page, report: &Report) {
     page.title(BOLD, "Counting of requests");
     for counting in &report.counting {
         page.text(2, PLAIN, &format!("{} key: {}", counting.key.as_str(), counting.sentence()));
-    }
-}
-
-/// The difference between the tour's transcript and that of every conforming server.
-pub(super) fn transcript(page: &mut Page, report: &Report, detail: Detail) {
-    let Some(diff) = &report.transcript_diff else { return };
-    page.title(BOLD, "Responses that differ from those of a conforming server");
-    let lines = diff.lines().count();
-    let shown = if detail == Detail::Verbose { lines } else { TRANSCRIPT_LINES };
-    diff.lines().take(shown).for_each(|line| page.text(2, PLAIN, line));
-    if lines > shown {
-        page.text(2, DIM, &format!("… {} more lines; -v shows all", lines - shown));
     }
 }
 

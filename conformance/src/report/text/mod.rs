@@ -68,9 +68,6 @@ pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files:
             _ if is_brief => {}
             _ => lists::sections(&mut page, report),
         }
-        if !is_brief {
-            lists::transcript(&mut page, report, detail);
-        }
     }
     if detail != Detail::Quiet || report.verdict != Verdict::Conforms {
         foot(&mut page, report, detail, files);
