@@ -10,11 +10,11 @@
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let key = std::env::var("CONFORM_API_KEY")?;
 //!     let mut options = Options::new("https://staging.example.com/v1", &key)?;
-//!     options.plan = Some("pro".parse::<Plan>()?);
+//!     options.judging.plan = Some("pro".parse::<Plan>()?);
 //!     options.quota_key = Some(ApiKey::new(std::env::var("CONFORM_QUOTA_KEY")?)?);
-//!     options.scope = Scope { profile: Profile::Full, skip: vec!["versioning".to_owned()], ..Scope::default() };
-//!     options.known_failing = KnownFailing::parse(&std::fs::read_to_string("known-failing.toml")?)?;
-//!     options.strict = true;
+//!     options.judging.scope = Scope { profile: Profile::Full, skip: vec!["versioning".to_owned()], ..Scope::default() };
+//!     options.judging.known_failing = KnownFailing::parse(&std::fs::read_to_string("known-failing.toml")?)?;
+//!     options.judging.strict = true;
 //!
 //!     // Ctrl-C ends the run early: the requests sent until then are judged.
 //!     let interrupt = Interrupt::default();
@@ -93,7 +93,9 @@ pub use animal_store_rules::trace::keys::ApiKey;
 pub use animal_store_rules::verdict::{Status, Verdict};
 pub use events::{Answer, Event, Listener};
 pub use interrupt::Interrupt;
-pub use options::{Earlier, Invoked, Options, Rate, Resolved, Transport, UnusableOptions, normal_base_url};
+pub use options::{
+    Budget, Earlier, Invoked, Judging, Options, Rate, Resolved, Transport, UnusableOptions, normal_base_url,
+};
 pub use probes::plan::RunPlan;
 pub use probes::session::Stop;
 pub use probes::target::{KeyHint, ObstacleKind, UnusableTarget};

@@ -55,7 +55,7 @@ impl Invoked {
     }
 }
 
-/// An earlier run, whose broken requirements [`Options::scope`] selects.
+/// An earlier run, whose broken requirements [`Judging::scope`] selects.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Earlier {
@@ -186,46 +186,77 @@ pub struct Options {
     /// A second key, which the run exhausts as well: it shows whether each key has a limit of its own.
     #[serde(skip)]
     pub quota_key: Option<ApiKey>,
-    /// The plan of the main key, if known.
-    pub plan: Option<Plan>,
     /// Whether only the run uses the keys.
     #[serde(skip)]
     pub exclusive_key: bool,
+    /// The terms of judging.
+    #[serde(flatten)]
+    pub judging: Judging,
+    /// The number of requests and the time of the run.
+    #[serde(flatten)]
+    pub budget: Budget,
+    /// The seed of the random generator.
+    pub seed: u64,
+    /// A category in which animals can be created. Without one, a run takes a category of the animals that are there, else
+    /// [`Options::CATEGORY_ID`].
+    #[serde(skip)]
+    pub category_id: Option<i64>,
+    /// The invocation of the run.
+    pub invoked: Invoked,
+}
+
+/// The terms on which exchanges are judged, whether a run sends them or a recording has them.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Judging {
+    /// The plan of the main key, if known.
+    pub plan: Option<Plan>,
     /// The selected requirements.
     pub scope: Scope,
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
     /// The requirements that are known to fail.
     pub known_failing: KnownFailing,
+    /// The environment of the configuration that is judged, for the report.
+    pub environment: Option<String>,
+    /// The implementation that is judged, for the report.
+    pub implementation: Implementation,
+    /// An earlier run whose broken requirements are judged again.
+    pub earlier: Option<Earlier>,
+}
+
+/// The number of requests that a run sends, and the time that it takes.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Budget {
     /// The maximum time to wait for a server that does not respond yet. The default is [`Options::WAIT`].
     #[serde(with = "duration")]
     pub wait: Duration,
-    /// The seed of the random generator.
-    pub seed: u64,
     /// The maximum number of requests in a second, for gateways with a limit on bursts. Without one, a run sends as fast as the service
     /// answers and its limits allow.
     pub rate: Option<Rate>,
-    /// The maximum number of requests.
+    /// The maximum number of requests. The default is [`Options::MAX_REQUESTS`].
     pub max_requests: usize,
-    /// The maximum duration of the run: no request or wait begins that would exceed it.
+    /// The maximum duration of the run: no request or wait begins that would exceed it. The default is [`Options::MAX_DURATION`].
     #[serde(with = "duration")]
     pub max_duration: Duration,
-    /// A category in which animals can be created. Without one, a run takes a category of the animals that are there, else
-    /// [`Options::CATEGORY_ID`].
-    #[serde(skip)]
-    pub category_id: Option<i64>,
     /// The number of generated requests; by default it depends on the rate limit.
     pub cases: Option<usize>,
     /// Whether the run ends with the first requirement that it finds broken.
     pub fail_fast: bool,
-    /// The environment of the configuration that is judged, for the report.
-    pub environment: Option<String>,
-    /// An earlier run whose broken requirements are judged again.
-    pub earlier: Option<Earlier>,
-    /// The implementation that is judged, for the report.
-    pub implementation: Implementation,
-    /// The invocation of the run.
-    pub invoked: Invoked,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget {
+            wait: Options::WAIT,
+            rate: None,
+            max_requests: Options::MAX_REQUESTS,
+            max_duration: Options::MAX_DURATION,
+            cases: None,
+            fail_fast: false,
+        }
+    }
 }
 
 /// The form of a duration in serialized options: `1m 30s`.
@@ -285,23 +316,12 @@ impl Options {
             transport: Transport::new(normal_base_url(base_url)?),
             api_key: ApiKey::new(api_key)?,
             quota_key: None,
-            plan: None,
             exclusive_key: false,
-            scope: Scope::default(),
-            strict: false,
-            known_failing: KnownFailing::default(),
-            wait: Options::WAIT,
+            judging: Judging::default(),
+            budget: Budget::default(),
             // Short enough to type.
             seed: fastrand::u64(0..1 << 32),
-            rate: None,
-            max_requests: Options::MAX_REQUESTS,
-            max_duration: Options::MAX_DURATION,
             category_id: None,
-            cases: None,
-            fail_fast: false,
-            environment: None,
-            earlier: None,
-            implementation: Implementation::default(),
             invoked: Invoked::default(),
         })
     }

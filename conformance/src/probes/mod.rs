@@ -52,7 +52,7 @@ pub async fn run(
     session.announce(plan.probes.len(), plan.requests);
     session.vary(true);
     // The tour shows most defects, so with `--fail-fast` it does not wait for a window.
-    let first_of_window = usize::from(options.fail_fast);
+    let first_of_window = usize::from(options.budget.fail_fast);
     for (at, probe) in plan.probes.iter().enumerate() {
         let begun = if at == first_of_window { begin(session, &plan).await } else { Ok(()) };
         let sent = match begun {
@@ -107,26 +107,28 @@ pub async fn without_a_key(session: &mut Session<'_>, options: &Options) -> Resu
         return Ok(());
     }
     session.begin("credentials");
-    credentials::of_tour(session, 1, &options.scope).await
+    credentials::of_tour(session, 1, &options.judging.scope).await
 }
 
 async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &RunPlan, probe: Probe) -> Result<(), Stop> {
-    let profile = options.scope.profile;
+    let profile = options.judging.scope.profile;
     match probe {
         Probe::Tour => {
-            let watches_window = plan.exhausts() && !options.fail_fast;
-            tour::run(session, &options.scope, watches_window).await?;
+            let watches_window = plan.exhausts() && !options.budget.fail_fast;
+            tour::run(session, &options.judging.scope, watches_window).await?;
             second_look::run(session).await
         }
-        Probe::NearMisses(_) if !options.scope.needs(RunPart::NearMisses) => near_misses::other_ids(session).await,
+        Probe::NearMisses(_) if !options.judging.scope.needs(RunPart::NearMisses) => {
+            near_misses::other_ids(session).await
+        }
         Probe::NearMisses(amount) => {
             near_misses::run(session, amount, profile.creates(), plan.exhausts()).await?;
             gaps::run(session).await
         }
-        Probe::Credentials(amount) => credentials::run(session, amount, &options.scope).await,
+        Probe::Credentials(amount) => credentials::run(session, amount, &options.judging.scope).await,
         Probe::FullPage => full_page::run(session).await,
         Probe::Properties(cases) => properties::run(session, cases, profile.creates()).await,
-        Probe::Sequence(steps) => sequence::run(session, steps, &options.scope).await,
+        Probe::Sequence(steps) => sequence::run(session, steps, &options.judging.scope).await,
         Probe::Quota(turn) => {
             // The second turn does not wait, so this is the last opportunity.
             if turn == Turn::Second {

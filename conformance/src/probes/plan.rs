@@ -111,7 +111,7 @@ impl Probe {
 }
 
 /// The plan of a run. Its numbers hold for a server with fixed windows whose reads do not lag. Other servers take more, and no run
-/// takes more than [`Options::max_requests`].
+/// takes more than [`Budget::max_requests`](crate::options::Budget::max_requests).
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RunPlan {
@@ -144,15 +144,15 @@ impl RunPlan {
 /// Plans a run, given the limits of the plan, the window that the first responses report, or neither.
 #[must_use]
 pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> RunPlan {
-    let (scope, creates) = (&options.scope, options.scope.profile.creates());
-    let custom = options.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
+    let (scope, creates) = (&options.judging.scope, options.judging.scope.profile.creates());
+    let custom = options.judging.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let earlier = options.earlier.as_ref().filter(|earlier| !earlier.probes.is_empty());
+    let earlier = options.judging.earlier.as_ref().filter(|earlier| !earlier.probes.is_empty());
     // The limit per minute of one plan is the limit per day of another.
-    let may_be_of_day = options.plan.is_none() && limit >= MAY_BE_A_DAY as usize;
+    let may_be_of_day = options.judging.plan.is_none() && limit >= MAY_BE_A_DAY as usize;
     let selection = Selection { scope, earlier, limit, may_be_of_day };
-    let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(60) });
+    let cases = options.budget.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(60) });
     let generated = selection.between_exhaustions(cases);
     let exhausts = selection.needs(RunPart::Exhaustion);
     // Without an exhaustion, they take another window, which a run takes only for requirements that are asked for.
@@ -197,9 +197,9 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         exhausting += OF_TWO_KEYS;
     }
     // The quota run does not start if the budget is too small for it.
-    let is_affordable = keyed + keyless + exhausting <= options.max_requests;
+    let is_affordable = keyed + keyless + exhausting <= options.budget.max_requests;
     keyed += if is_affordable { exhausting } else { 1 };
-    let requests = (keyed + keyless).min(options.max_requests);
+    let requests = (keyed + keyless).min(options.budget.max_requests);
     let is_generated = selection.needs(RunPart::Generated) && scope.sends_unknown_keys();
     let generated_keyless = if is_generated { cases } else { 0 };
     RunPlan {
@@ -211,7 +211,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         // Two are exhausted, and a run may begin in the middle of another.
         windows: if exhausts { keyed.div_ceil(limit.max(1)).max(3) } else { keyed.div_ceil(limit.max(1)) + 1 },
         animals: if creates { animals.min(requests) } else { 0 },
-        is_cut: keyed + keyless > options.max_requests,
+        is_cut: keyed + keyless > options.budget.max_requests,
     }
 }
 
@@ -304,7 +304,7 @@ mod tests {
 
     fn plan_on(name: &str, change: impl FnOnce(&mut Options)) -> RunPlan {
         let mut options = Options::new("http://127.0.0.1:1/v1", "sk-1").expect("usable options");
-        options.plan = name.parse().ok();
+        options.judging.plan = name.parse().ok();
         change(&mut options);
         RunPlan::of(&options)
     }
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn every_near_miss_fits_the_day_of_a_free_key() {
-        let plan = plan_on("free", |options| options.scope.profile = Profile::Deep);
+        let plan = plan_on("free", |options| options.judging.scope.profile = Profile::Deep);
         assert!(plan.keyed <= 950 && plan.windows > 10, "{plan:?}");
     }
 
@@ -336,9 +336,10 @@ mod tests {
     fn a_rerun_with_a_small_limit_sends_near_misses_on_the_way_to_exhausting_the_key() {
         let rerun = |name: &str| {
             plan_on(name, |options| {
-                options.scope.only = vec!["create.extended-json".to_owned()];
-                let (report, broken) = ("run.json".to_owned(), options.scope.only.clone());
-                options.earlier = Some(Earlier { report, broken, probes: vec![near_misses::ASIDE_NAME.to_owned()] });
+                options.judging.scope.only = vec!["create.extended-json".to_owned()];
+                let (report, broken) = ("run.json".to_owned(), options.judging.scope.only.clone());
+                options.judging.earlier =
+                    Some(Earlier { report, broken, probes: vec![near_misses::ASIDE_NAME.to_owned()] });
             })
         };
         assert!(rerun("free").sends_aside, "{:?}", rerun("free"));
@@ -348,7 +349,7 @@ mod tests {
     #[test]
     fn what_is_skipped_is_not_paid_for() {
         let skipping = |skip: &[&str]| {
-            plan_on("free", |options| options.scope.skip = skip.iter().map(|id| (*id).to_owned()).collect())
+            plan_on("free", |options| options.judging.scope.skip = skip.iter().map(|id| (*id).to_owned()).collect())
         };
         let all = skipping(&[]);
         let has = |plan: &RunPlan, probe: fn(&Probe) -> bool| plan.probes.iter().any(probe);
@@ -364,9 +365,9 @@ mod tests {
 
     #[test]
     fn a_profile_omits_the_probes_that_it_excludes() {
-        let functional = plan_on("free", |options| options.scope.profile = Profile::Functional);
+        let functional = plan_on("free", |options| options.judging.scope.profile = Profile::Functional);
         assert!(!functional.probes.contains(&Probe::Quota(Turn::First)));
-        let read_only = plan_on("free", |options| options.scope.profile = Profile::ReadOnly);
+        let read_only = plan_on("free", |options| options.judging.scope.profile = Profile::ReadOnly);
         assert_eq!(read_only.animals, 0);
         assert!(!read_only.probes.contains(&Probe::Quota(Turn::First)));
     }

@@ -34,7 +34,7 @@ mod wire;
 use animals::Names;
 use asking::Asking;
 pub use asking::MAY_BE_A_DAY;
-use budget::{Budget, Ledger, MAX_MEMORY_MIB, MAX_TIMEOUTS};
+use budget::{Ledger, MAX_MEMORY_MIB, MAX_TIMEOUTS};
 use bursts::Bursts;
 use log::Log;
 use repetition::Repetitions;
@@ -121,14 +121,13 @@ impl<'r> Session<'r> {
         clock: Clock,
     ) -> Session<'r> {
         let seed = options.seed;
-        let budget = Budget { requests: options.max_requests, time: options.max_duration };
         // Names must be new to the candidate even when a seed is reused, so they depend on the time as well.
         let names = Names::new(clock.now().as_millisecond().unsigned_abs());
         let context = Context { name_mark: Some(names.nonce().to_owned()), ..context };
         let spread = Spread::new(context.addresses().count(), seed);
         Session {
-            wire: Wire::new(client, clock, spread, options.rate.map(Rate::interval).unwrap_or_default()),
-            ledger: Ledger::new(budget),
+            wire: Wire::new(client, clock, spread, options.budget.rate.map(Rate::interval).unwrap_or_default()),
+            ledger: Ledger::new(options.budget.clone()),
             log: Log::new(listener, redactor(options), Trace { context, exchanges: Vec::new() }),
             asking: Asking::default(),
             bursts: Bursts::default(),
@@ -136,7 +135,7 @@ impl<'r> Session<'r> {
             names,
             variation: Variation::new(seed, &options.transport.headers),
             seed,
-            sends_unknown_keys: options.scope.sends_unknown_keys(),
+            sends_unknown_keys: options.judging.scope.sends_unknown_keys(),
             random: fastrand::Rng::with_seed(seed),
         }
     }
@@ -324,7 +323,7 @@ impl<'r> Session<'r> {
     /// The time that is left of the budget.
     #[must_use]
     pub fn time_left(&self) -> Duration {
-        self.ledger.budget.time.saturating_sub(self.wire.elapsed())
+        self.ledger.budget.max_duration.saturating_sub(self.wire.elapsed())
     }
 
     /// Waits as the advice says, or stops if the wait is too long.
@@ -338,8 +337,9 @@ impl<'r> Session<'r> {
 
     /// Waits for this time, and tells the listener the reason.
     pub async fn wait(&mut self, time: Duration, reason: &'static str) -> Result<(), Stop> {
-        if self.wire.elapsed() + time >= self.ledger.budget.time {
-            return Err(Stop::Time(self.ledger.budget.time));
+        let most = self.ledger.budget.max_duration;
+        if self.wire.elapsed() + time >= most {
+            return Err(Stop::Time(most));
         }
         self.log.tell(&Event::Waiting { time, reason });
         self.wire.sleep(time).await

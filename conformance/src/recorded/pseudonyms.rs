@@ -42,7 +42,7 @@ pub(super) fn without_secrets(trace: &Trace, options: &Options) -> (Trace, Optio
     for (_, value) in &mut replaced.transport.headers {
         *value = substitution.replacement(value).map_or_else(|| alike(value, &mut rng), str::to_owned);
     }
-    let implementation = &mut replaced.implementation;
+    let implementation = &mut replaced.judging.implementation;
     for text in [&mut implementation.name, &mut implementation.version].into_iter().flatten() {
         *text = substitution.substitute_text(text);
     }

@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 use super::terms::Terms;
 use super::totals::Totals;
 use super::unusable::UnusableRecording;
-use crate::options::Options;
+use crate::options::Judging;
 use crate::redaction::Redactor;
 use crate::report::{self, Recording, Remarks, Report};
 
@@ -145,25 +145,18 @@ impl RecordedJudge {
             Side::Client => "judged: the clients; use --side server to judge the server".to_owned(),
             Side::Both => "judged: the server and its clients".to_owned(),
         });
-        // No request is sent with these options, and no rerun command shows them.
-        let mut options = Options::new("http://recorded.invalid/v1", "recorded-traffic")
-            .unwrap_or_else(|_| unreachable!("a constant address and a constant key"));
-        options.transport.base_url.clone_from(&base_url);
-        options.seed = 0;
-        options.invoked.program.clone_from(&self.terms.program);
-        self.terms.apply_to(&mut options);
-        options.scope.side = side;
         // A client's tests have no other judge, and what they can break is mostly inferred.
-        options.strict = self.terms.strict.unwrap_or(side == Side::Client);
+        let (scope, strict) = (Scope { side, ..Scope::default() }, side == Side::Client);
+        let judging = self.terms.over(Judging { scope, strict, ..Judging::default() });
         let context = self.context(&base_url, Extent::Sample);
         let Totals { mut verdicts, kept, dropped, counts, .. } = self.totals;
         if let Some(first) = counts.first {
-            options.known_failing.apply(&mut verdicts, first.to_zoned(TimeZone::UTC).date());
+            judging.known_failing.apply(&mut verdicts, first.to_zoned(TimeZone::UTC).date());
         }
         let trace = Trace { context, exchanges: kept };
-        let recording = Recording { counts, dropped, rerun_command };
+        let recording = Recording { counts, dropped };
         let conclusion = Conclusion { verdicts, causes: Vec::new(), fleet: None };
-        let remarks = Remarks { notes: self.notes, ..Remarks::default() };
-        report::assemble_recorded(&trace, &conclusion, &options, remarks, recording, self.pseudonyms.redactor())
+        let remarks = Remarks { notes: self.notes, rerun_command, ..Remarks::default() };
+        report::assemble_recorded(&trace, &conclusion, &judging, remarks, recording, self.pseudonyms.redactor())
     }
 }

@@ -6,8 +6,8 @@ use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
 
-use crate::options::Options;
-use crate::report::shell_word;
+use crate::options::{Judging, Options};
+use crate::report::shell_command;
 
 /// The terms on which recorded traffic is judged. A recorded run keeps its own options where no term is given.
 #[derive(Clone, Debug, Default)]
@@ -29,14 +29,22 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// The terms of judging with those that are given here.
+    pub(super) fn over(&self, judging: Judging) -> Judging {
+        let side = self.side.unwrap_or(judging.scope.side);
+        Judging {
+            scope: Scope { side, ..self.scope.clone().unwrap_or(judging.scope) },
+            strict: self.strict.unwrap_or(judging.strict),
+            plan: self.plan.clone().or(judging.plan),
+            known_failing: self.known_failing.as_ref().map_or(judging.known_failing, |(list, _)| list.clone()),
+            ..judging
+        }
+    }
+
     /// Replaces the options of a run by the terms that are given.
     pub(super) fn apply_to(&self, options: &mut Options) {
-        let side = self.side.unwrap_or(options.scope.side);
-        options.scope = Scope { side, ..self.scope.clone().unwrap_or_else(|| options.scope.clone()) };
-        options.strict = self.strict.unwrap_or(options.strict);
-        options.plan = self.plan.clone().or_else(|| options.plan.clone());
-        if let Some((known_failing, path)) = &self.known_failing {
-            options.known_failing = known_failing.clone();
+        options.judging = self.over(std::mem::take(&mut options.judging));
+        if let Some((_, path)) = &self.known_failing {
             let given = &mut options.invoked.given;
             given.retain(|(option, _)| option != "--known-failing");
             given.push(("--known-failing".to_owned(), path.display().to_string()));
@@ -46,16 +54,15 @@ impl Terms {
     /// The `judge` command, for a POSIX shell, that judges these files by these terms.
     #[must_use]
     pub fn rerun_command(&self, files: &[PathBuf]) -> String {
-        let files = files.iter().map(|file| shell_word(&file.display().to_string()));
-        let command = [self.program.clone(), "judge".to_owned()];
-        command.into_iter().chain(files).chain(self.words()).collect::<Vec<_>>().join(" ")
+        let files = files.iter().map(|file| file.display().to_string());
+        shell_command(&self.program, std::iter::once("judge".to_owned()).chain(files).chain(self.words()))
     }
 
-    /// These terms as options of a command, each word quoted for a POSIX shell: `--side client --strict`.
+    /// These terms as options of a command: `--side client --strict`.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
-        let mut add = |option: &str, value: String| words.extend([option.to_owned(), shell_word(&value)]);
+        let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
         if let Some(base_url) = &self.base_url {
             add("--base-url", base_url.clone());
         }

@@ -7,8 +7,8 @@ use super::counting::Counting;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation, TOOL};
 use super::model::{
-    Choice, Evidence, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, Selection, Target, Tool,
-    WindowPoint,
+    Choice, Evidence, GivenOption, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, Selection,
+    Target, Tool, WindowPoint,
 };
 use super::presentation::Presentation;
 use super::recorded_exchange::RecordedExchange;
@@ -16,7 +16,7 @@ use super::replica::Attribution;
 use super::rerun_command;
 use super::traffic::TrafficCounts;
 use crate::layout::at_most;
-use crate::options::Options;
+use crate::options::{Judging, Options};
 use crate::redaction::Redactor;
 use animal_store_diagnose::Conclusion;
 use animal_store_diagnose::causes::Cause;
@@ -43,19 +43,32 @@ pub(crate) struct Remarks {
     pub ended_early: Option<String>,
     /// The way of counting of each key.
     pub counting: Vec<Counting>,
+    /// The seed of a run.
+    pub seed: u64,
+    /// The command that repeats the run, or judges the recording again.
+    pub rerun_command: String,
+    /// The options of the command that a report keeps.
+    pub options: Vec<GivenOption>,
 }
 
 /// Assembles the report on a run.
 #[must_use]
 pub(crate) fn assemble(trace: &Trace, conclusion: &Conclusion, options: &Options, remarks: Remarks) -> Report {
     let counts = TrafficCounts::of(&trace.exchanges, &trace.context);
-    assemble_with(&Presentation::of_run(trace, options), conclusion, options, remarks, counts)
+    let presentation = Presentation::of_run(trace, options);
+    let remarks = Remarks {
+        seed: options.seed,
+        rerun_command: rerun_command::command(options, &presentation.redactor),
+        options: rerun_command::given(options, &presentation.redactor),
+        ..remarks
+    };
+    assemble_with(&presentation, conclusion, &options.judging, remarks, counts)
 }
 
 fn assemble_with(
     presentation: &Presentation<'_>,
     conclusion: &Conclusion,
-    options: &Options,
+    judging: &Judging,
     remarks: Remarks,
     counts: TrafficCounts,
 ) -> Report {
@@ -63,7 +76,7 @@ fn assemble_with(
     let exchanges: Vec<RecordedExchange> =
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let mut requirements: Vec<RequirementReport> =
-        verdicts.iter().map(|verdict| requirement(&exchanges, presentation, verdict, options.strict)).collect();
+        verdicts.iter().map(|verdict| requirement(&exchanges, presentation, verdict, judging.strict)).collect();
     for requirement in
         requirements.iter_mut().filter(|requirement| depends_on_connection(requirement, &conclusion.causes))
     {
@@ -72,24 +85,24 @@ fn assemble_with(
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        verdict: conclusion.overall(options.strict, trace.context.unfinished.is_empty()),
+        verdict: conclusion.overall(judging.strict, trace.context.unfinished.is_empty()),
         specification: catalogue().specification.clone(),
         catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },
-        selection: selection(verdicts, options),
+        selection: selection(verdicts, judging),
         target: Target {
             base_url: presentation.own(&trace.context.base_url),
-            environment: options.environment.as_deref().map(|name| presentation.own(name)),
-            implementation: implementation(presentation, &options.implementation),
+            environment: judging.environment.as_deref().map(|name| presentation.own(name)),
+            implementation: implementation(presentation, &judging.implementation),
             image: None,
-            plan: options.plan.as_ref().map(ToString::to_string),
+            plan: judging.plan.as_ref().map(ToString::to_string),
         },
-        seed: options.seed,
-        rerun_command: rerun_command::command(options, &presentation.redactor),
-        options: rerun_command::given(options, &presentation.redactor),
+        seed: remarks.seed,
+        rerun_command: remarks.rerun_command,
+        options: remarks.options,
         since: None,
-        profile: options.scope.profile,
-        side: options.scope.side,
-        strict: options.strict,
+        profile: judging.scope.profile,
+        side: judging.scope.side,
+        strict: judging.strict,
         started_at: counts.first.map(|time| time.to_string()),
         requests: counts.requests,
         requests_with_key: counts.with_key,
@@ -121,14 +134,14 @@ fn created_ids(trace: &Trace) -> Vec<i64> {
 }
 
 /// The selection of the requirements that the verdict is about, with the options that made it.
-fn selection(verdicts: &[RequirementVerdict], options: &Options) -> Selection {
+fn selection(verdicts: &[RequirementVerdict], judging: &Judging) -> Selection {
     let can_fail = || verdicts.iter().filter(|verdict| verdict.requirement.level != Level::Open);
     let (selected, requirements) = (can_fail().filter(|verdict| verdict.selected).count(), can_fail().count());
-    let scope = &options.scope;
+    let scope = &judging.scope;
     let mut by = Vec::new();
     if selected < requirements {
         by.extend((!scope.profile.exhausts()).then(|| format!("--profile {}", scope.profile.as_str())));
-        match &options.earlier {
+        match &judging.earlier {
             Some(earlier) => by.push(format!("--rerun {}", earlier.report)),
             None => by.extend(scope.only.iter().map(|id| format!("--only {id}"))),
         }
@@ -148,8 +161,6 @@ pub(crate) struct Recording {
     pub counts: TrafficCounts,
     /// The number of failures of each requirement that were counted, and that the verdicts do not contain.
     pub dropped: BTreeMap<String, usize>,
-    /// The command that judges the recording again.
-    pub rerun_command: String,
 }
 
 /// Assembles a report on recorded traffic, whose secrets this redactor knows.
@@ -157,15 +168,13 @@ pub(crate) struct Recording {
 pub(crate) fn assemble_recorded(
     trace: &Trace,
     conclusion: &Conclusion,
-    options: &Options,
+    judging: &Judging,
     remarks: Remarks,
     recording: Recording,
     secrets: &Redactor,
 ) -> Report {
-    let presentation = Presentation::of_traffic(trace, options, secrets.clone());
-    let mut report = assemble_with(&presentation, conclusion, options, remarks, recording.counts);
-    report.rerun_command = recording.rerun_command;
-    report.options.clear();
+    let presentation = Presentation::of_traffic(trace, secrets.clone());
+    let mut report = assemble_with(&presentation, conclusion, judging, remarks, recording.counts);
     for requirement in &mut report.requirements {
         requirement.failures += recording.dropped.get(&requirement.id).copied().unwrap_or_default();
     }

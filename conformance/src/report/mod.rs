@@ -41,6 +41,6 @@ pub use outline::{Section, Tally};
 pub use presentation::shown;
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replica::{Attribution, ReadsElsewhere, Replica};
-pub use shell::shell_word;
+pub use shell::shell_command;
 pub(crate) use traffic::TrafficCounts;
 pub use traffic::{Answerers, Intermediary};

@@ -53,18 +53,17 @@ pub(crate) struct Presentation<'t> {
 impl<'t> Presentation<'t> {
     /// Presents the trace of a run with these options.
     pub(crate) fn of_run(trace: &'t Trace, options: &Options) -> Presentation<'t> {
-        Presentation::of_traffic(trace, options, redactor_for(options, trace))
-    }
-
-    /// Presents the trace of a run, or of traffic that is judged by these options, with this redactor.
-    pub(crate) fn of_traffic(trace: &'t Trace, options: &Options, redactor: Redactor) -> Presentation<'t> {
         Presentation {
-            trace,
-            prose: redactor.for_prose(),
-            redactor,
             curl_options: rerun_command::curl_options(options),
             sets_request_id: options.transport.sets(REQUEST_ID),
+            ..Presentation::of_traffic(trace, redactor_for(options, trace))
         }
+    }
+
+    /// Presents the trace of recorded traffic with this redactor.
+    pub(crate) fn of_traffic(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
+        let prose = redactor.for_prose();
+        Presentation { trace, redactor, prose, curl_options: Vec::new(), sets_request_id: false }
     }
 
     /// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.

@@ -76,23 +76,23 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
             let has_source = variable.is_some() || invoked.given.iter().any(|(source, _)| source.starts_with(option));
             add(option, (!has_source).then(|| key.reveal().to_owned()));
         }
-        let implementation = &options.implementation;
+        let implementation = &options.judging.implementation;
         add("--implementation", implementation.name.clone());
         add("--implementation-version", implementation.version.clone());
     }
     invoked.given.iter().for_each(|(option, value)| add(option, Some(value.clone())));
-    add("--plan", options.plan.as_ref().map(ToString::to_string));
-    let profile = options.scope.profile;
+    add("--plan", options.judging.plan.as_ref().map(ToString::to_string));
+    let profile = options.judging.scope.profile;
     add("--profile", (profile != Profile::default()).then(|| profile.as_str().to_owned()));
-    options.scope.only.iter().for_each(|id| add("--only", Some(id.clone())));
-    options.scope.skip.iter().for_each(|id| add("--skip", Some(id.clone())));
-    add("--rate", options.rate.map(|rate| rate.to_string()));
-    add("--max-requests", number(options.max_requests, Options::MAX_REQUESTS));
-    add("--max-duration", seconds(options.max_duration, Options::MAX_DURATION));
+    options.judging.scope.only.iter().for_each(|id| add("--only", Some(id.clone())));
+    options.judging.scope.skip.iter().for_each(|id| add("--skip", Some(id.clone())));
+    add("--rate", options.budget.rate.map(|rate| rate.to_string()));
+    add("--max-requests", number(options.budget.max_requests, Options::MAX_REQUESTS));
+    add("--max-duration", seconds(options.budget.max_duration, Options::MAX_DURATION));
     add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
-    add("--wait", seconds(options.wait, Options::WAIT));
+    add("--wait", seconds(options.budget.wait, Options::WAIT));
     add("--category-id", options.category_id.map(|id| id.to_string()));
-    add("--cases", options.cases.map(|cases| cases.to_string()));
+    add("--cases", options.budget.cases.map(|cases| cases.to_string()));
     add("--proxy", transport.proxy.as_deref().map(without_secrets));
     add("--unix-socket", transport.unix_socket.as_ref().map(|path| path.display().to_string()));
     transport.headers.iter().for_each(|(name, value)| {
@@ -102,7 +102,7 @@ fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
     if options.exclusive_key && !invoked.embedded && !invoked.starts_container() {
         all.push(("--exclusive-key", None));
     }
-    if options.strict {
+    if options.judging.strict {
         all.push(("--strict", None));
     }
     all

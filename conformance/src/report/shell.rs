@@ -4,10 +4,11 @@
 use crate::redaction::{Redactor, is_plain_ascii, is_printable};
 use animal_store_secrets::Piece;
 
-/// The text quoted as one word of a command for any POSIX shell, also an interactive one. Control characters are escaped.
+/// The command that runs a program with these words, each quoted for any POSIX shell, also an interactive one. Control characters are
+/// escaped.
 #[must_use]
-pub fn shell_word(text: &str) -> String {
-    word(text, &Redactor::default())
+pub fn shell_command(program: &str, words: impl IntoIterator<Item = String>) -> String {
+    words.into_iter().fold(program.to_owned(), |command, text| command + " " + &word(&text, &Redactor::default()))
 }
 
 /// The text quoted as one word.

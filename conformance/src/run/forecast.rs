@@ -9,7 +9,7 @@ impl RunPlan {
     /// The plan of a run with these options, before anything is sent. Without a plan in the options, the key is taken for a Free one.
     #[must_use]
     pub fn of(options: &Options) -> RunPlan {
-        plan(options, options.plan.as_ref().and_then(Plan::plan_limits), None)
+        plan(options, options.judging.plan.as_ref().and_then(Plan::plan_limits), None)
     }
 
     /// The name of each probe of a run with these options, and the requests that it sends, in a few words. Preflight, which comes first,
@@ -21,7 +21,7 @@ impl RunPlan {
 }
 
 fn described(probe: Probe, options: &Options) -> (&'static str, String) {
-    let Cost { keyed, keyless, .. } = probe.cost(&options.scope);
+    let Cost { keyed, keyless, .. } = probe.cost(&options.judging.scope);
     match probe {
         Probe::Tour => ("tour", format!("{keyed} requests with the key, {keyless} without")),
         Probe::NearMisses(_) => ("near misses", format!("{keyed} requests that are nearly right")),

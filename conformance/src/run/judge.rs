@@ -48,8 +48,8 @@ use animal_store_rules::verdict::{self, RequirementVerdict, Status, Verdict};
 /// # let server = Embedded::start(EmbeddedOptions::new(Plan::Business, Clock::system())).await?;
 /// # let (base_url, key) = (server.base_url(), server.api_key());
 /// let mut options = Options::new(base_url, key)?;
-/// options.scope.profile = Profile::Functional; // creates animals, and does not exhaust the key
-/// options.strict = true;
+/// options.judging.scope.profile = Profile::Functional; // creates animals, and does not exhaust the key
+/// options.judging.strict = true;
 /// let report = Judge::new(options).run().await?;
 /// assert_eq!(report.verdict, Verdict::Conforms, "{report}");
 /// # Ok(())
@@ -155,22 +155,22 @@ impl Judge {
     /// [`RunError`] when there is nothing to judge.
     pub async fn probe(&self) -> Result<(Trace, Option<String>), RunError> {
         let options = &self.options;
-        if !options.scope.selects_any_of(options.scope.side) {
+        if !options.judging.scope.selects_any_of(options.judging.scope.side) {
             return Err(RunError::NothingSelected);
         }
         let listener: &Listener = self.listener.as_deref().unwrap_or(&|_: &Event| {});
         let client = Client::new(options.transport.clone())?;
-        if !options.wait.is_zero() {
+        if !options.budget.wait.is_zero() {
             let keys: Vec<ApiKey> = options.keys().cloned().collect();
             tokio::select! {
                 () = self.interrupt.raised() => return Err(RunError::Stopped(Stop::Interrupted)),
-                () = preflight::await_server(&client, &keys, options.wait, listener) => {}
+                () = preflight::await_server(&client, &keys, options.budget.wait, listener) => {}
             }
         }
         let redactor = redactor(options);
         let mut session = Session::new(options, context(options), &client, listener, self.clock.clone())
             .interrupted_by(self.interrupt.clone());
-        let stop = match preflight::run(&mut session, options.wait).await {
+        let stop = match preflight::run(&mut session, options.budget.wait).await {
             Ok(()) => {
                 let unlike = unlike_plan(&Limiter::new(&History::without_bodies(session.trace())), options);
                 match unlike {
@@ -180,7 +180,7 @@ impl Judge {
                 }
                 let mut known = BTreeSet::new();
                 // This takes as long as judging the run, so it is done only if a listener or the run itself uses it.
-                let is_asked_for = self.listener.is_some() || options.fail_fast;
+                let is_asked_for = self.listener.is_some() || options.budget.fail_fast;
                 let after_each = |session: &Session<'_>| {
                     if is_asked_for { report_broken(session, options, &mut known) } else { Ok(()) }
                 };
@@ -197,7 +197,7 @@ impl Judge {
         };
         if matches!(stop, Some(Stop::Exhausted(_) | Stop::StaysLimited(_))) {
             // The run has stopped for a reason that is reported; a further one adds nothing to it.
-            let _also_stopped = probes::over_the_limit(&mut session, options.scope.profile).await;
+            let _also_stopped = probes::over_the_limit(&mut session, options.judging.scope.profile).await;
             let _also_stopped = probes::without_a_key(&mut session, options).await;
         }
         if let Some(Stop::Unusable(unusable)) = stop {
@@ -219,16 +219,19 @@ impl Judge {
     }
 }
 
-/// Reports the requirements that are broken so far, each once. With [`Options::fail_fast`], the first one ends the run.
+/// Reports the requirements that are broken so far, each once. With [`Budget::fail_fast`](crate::options::Budget::fail_fast), the first one ends the run.
 fn report_broken(session: &Session<'_>, options: &Options, known: &mut BTreeSet<&'static str>) -> Result<(), Stop> {
-    for verdict in verdict::judge(session.trace(), &options.scope) {
+    for verdict in verdict::judge(session.trace(), &options.judging.scope) {
         let requirement = verdict.requirement;
         let id = requirement.id.as_str();
-        if verdict.is_violation(options.strict) && options.known_failing.entry(id).is_none() && known.insert(id) {
+        if verdict.is_violation(options.judging.strict)
+            && options.judging.known_failing.entry(id).is_none()
+            && known.insert(id)
+        {
             session.report_broken(id, &requirement.title);
         }
     }
-    match known.first().copied().filter(|_| options.fail_fast) {
+    match known.first().copied().filter(|_| options.budget.fail_fast) {
         Some(id) => Err(Stop::FailFast(id)),
         None => Ok(()),
     }
@@ -256,10 +259,10 @@ struct Judged {
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, took: Option<Duration>) -> Report {
     let history = History::new(trace);
     let facts = Facts::new(&history);
-    let scope = Scope { reports_new_failures: options.earlier.is_some(), ..options.scope.clone() };
+    let scope = Scope { reports_new_failures: options.judging.earlier.is_some(), ..options.judging.scope.clone() };
     let mut conclusion = animal_store_diagnose::conclude(&facts, &scope);
     if let Some(first) = trace.exchanges.first() {
-        options.known_failing.apply(&mut conclusion.verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
+        options.judging.known_failing.apply(&mut conclusion.verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
     let mut notes = Vec::new();
     notes.extend(unlike_plan(&facts.limiter, options).map(|unlike| unlike.text));
@@ -276,9 +279,10 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
         transcript_diff: Transcript::new(&history).difference(),
         ended_early,
         counting: report::counting::of_keys(&facts.limiter),
+        ..Remarks::default()
     };
     let mut report = report::assemble(trace, &conclusion, options, remarks);
-    if let Some(earlier) = &options.earlier {
+    if let Some(earlier) = &options.judging.earlier {
         let since = Since::of(earlier, &report.requirements);
         report.notes.insert(0, since.to_string());
         report.since = Some(since);
@@ -294,7 +298,7 @@ fn mended(verdicts: &[RequirementVerdict], options: &Options) -> Option<String> 
     let is_shown = |verdict: &&RequirementVerdict| verdict.status == Status::Pass && verdict.reason.is_none();
     let holds = verdicts.iter().filter(|verdict| verdict.selected).filter(is_shown);
     let ids = holds.map(|verdict| verdict.requirement.id.as_str());
-    let mended: Vec<&str> = ids.filter(|id| options.known_failing.expects_failure(id)).collect();
+    let mended: Vec<&str> = ids.filter(|id| options.judging.known_failing.expects_failure(id)).collect();
     let verb = if mended.len() == 1 { "holds" } else { "hold" };
     let ids = mended.join(", ");
     (!mended.is_empty()).then(|| {
@@ -308,7 +312,7 @@ pub fn context(options: &Options) -> Context {
     Context {
         replicas: options.transport.replicas.clone(),
         keys: options.keys().cloned().collect(),
-        plan_limits: options.plan.as_ref().and_then(Plan::plan_limits),
+        plan_limits: options.judging.plan.as_ref().and_then(Plan::plan_limits),
         category_id: options.category_id.unwrap_or(Options::CATEGORY_ID),
         vouches_for_category: options.category_id.is_some(),
         exclusive_key: options.exclusive_key,

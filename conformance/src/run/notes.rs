@@ -55,7 +55,9 @@ pub(super) fn undecided_by_others(limiter: &Limiter<'_>) -> Option<String> {
 /// families that the others belong to.
 #[must_use]
 pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> Option<String> {
-    let is_whole = options.scope.profile.creates() && options.scope.only.is_empty() && options.earlier.is_none();
+    let is_whole = options.judging.scope.profile.creates()
+        && options.judging.scope.only.is_empty()
+        && options.judging.earlier.is_none();
     let sent: BTreeSet<usize> = exchanges.iter().filter_map(|sent| table::index_of_step(&sent.step)).collect();
     let unsent: Vec<&NearMiss> =
         near_misses().iter().enumerate().filter(|(index, _)| !sent.contains(index)).map(|(_, row)| row).collect();
@@ -69,7 +71,8 @@ pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> O
     let families: Vec<String> = families.into_iter().map(|(name, count)| format!("{count} of {name}")).collect();
     let by_pro = unsent.iter().filter(|row| Amount::Most.includes(row)).count();
     let pro = if by_pro > 0 { format!("a Pro key sends {by_pro} of them, ") } else { String::new() };
-    let all = if options.scope.profile.exhausts() { "a Business key or --profile deep" } else { "a Business key" };
+    let all =
+        if options.judging.scope.profile.exhausts() { "a Business key or --profile deep" } else { "a Business key" };
     let (sent, rows) = (sent.len(), near_misses().len());
     Some(format!("near misses: {sent} of {rows} sent; not sent: {}; {pro}{all} nearly all", families.join(", ")))
 }
@@ -147,7 +150,7 @@ pub(super) fn long_bodies(exchanges: &[Exchange]) -> Option<String> {
 /// The least limit in responses to the main key that the named plan does not have.
 #[must_use]
 pub(super) fn unlike_plan(limiter: &Limiter<'_>, options: &Options) -> Option<Contradiction> {
-    let plan = options.plan.as_ref()?;
+    let plan = options.judging.plan.as_ref()?;
     let answers = limiter.key(0)?.answers();
     let limits: BTreeSet<u64> = answers.iter().map(|answer| answer.window.limit).collect();
     limits.into_iter().find_map(|limit| contradiction(plan, limit))

@@ -16,9 +16,9 @@ use crate::options;
 async fn run(profile: Profile, only: &[&str], skip: &[&str]) -> Report {
     let candidate = Candidate::start(Nature::default()).await;
     let mut options = options(&candidate.base_url, profile);
-    options.scope.only = only.iter().map(|id| (*id).to_owned()).collect();
-    options.scope.skip = skip.iter().map(|id| (*id).to_owned()).collect();
-    options.cases = Some(0);
+    options.judging.scope.only = only.iter().map(|id| (*id).to_owned()).collect();
+    options.judging.scope.skip = skip.iter().map(|id| (*id).to_owned()).collect();
+    options.budget.cases = Some(0);
     Judge::new(options).clock(candidate.clock()).run().await.expect("a report")
 }
 
@@ -72,8 +72,8 @@ async fn a_server_that_accepts_nothing_shows_neither_that_a_key_is_valid_nor_tha
     for status in [400, 403, 407, 500, 503] {
         for only in [vec!["auth.valid-key"], vec!["orders.exists"], Vec::new()] {
             let mut options = options(&always(status), Profile::ReadOnly);
-            options.scope.only = only.iter().map(|id| (*id).to_owned()).collect();
-            options.max_requests = 60;
+            options.judging.scope.only = only.iter().map(|id| (*id).to_owned()).collect();
+            options.budget.max_requests = 60;
             let report = Judge::new(options).run().await.expect("a report");
             assert_ne!(report.verdict, Verdict::Conforms, "{status} {only:?}");
             for id in ["auth.valid-key", "orders.exists"] {

@@ -168,7 +168,7 @@ async fn report_on(fault: &str) -> (Report, Host) {
     let host = Host::start(Plan::Pro, fault.variation()).await;
     let mut options = options(&host.base_url, Profile::Functional);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
-    options.cases = Some(0);
+    options.budget.cases = Some(0);
     (Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict"), host)
 }
 

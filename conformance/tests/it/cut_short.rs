@@ -28,7 +28,7 @@ async fn judged_as(used: usize, variation: Variation) -> Report {
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
     // Each wait is over at once.
-    options.max_duration = Duration::from_mins(10);
+    options.budget.max_duration = Duration::from_mins(10);
     let client = Client::new(options.transport.clone()).expect("a client");
     let request = Request::new("GET", "/pets").authorization(format!("Bearer {}", host.key));
     for sent in 0..used {

@@ -32,9 +32,9 @@ pub(crate) fn small() -> Nature {
 fn options_for(addresses: &[&str], profile: Profile) -> Options {
     let mut options = options(addresses[0], profile);
     addresses[1..].iter().for_each(|replica| options.add_replica(replica).expect("another address"));
-    options.plan = Some(format!("enterprise=90,{PER_DAY}").parse().expect("a plan"));
-    options.strict = true;
-    options.max_duration = Options::MAX_DURATION;
+    options.judging.plan = Some(format!("enterprise=90,{PER_DAY}").parse().expect("a plan"));
+    options.judging.strict = true;
+    options.budget.max_duration = Options::MAX_DURATION;
     options
 }
 

@@ -16,12 +16,12 @@ fn category_int64(report: &Report) -> &RequirementReport {
 async fn a_generated_request_finds_what_the_tour_misses_and_is_shrunk() {
     let candidate = Candidate::start(Nature { fault: Some(Fault::RoundsLargeFractions), ..Nature::default() }).await;
     let mut only_the_tour = options(&candidate.base_url, Profile::Functional);
-    only_the_tour.cases = Some(0);
+    only_the_tour.budget.cases = Some(0);
     let report = candidate.judge(only_the_tour).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
 
     let mut generated = options(&candidate.base_url, Profile::Functional);
-    generated.cases = Some(600);
+    generated.budget.cases = Some(600);
     let report = candidate.judge(generated).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Violates);
     let shown = &category_int64(&report).evidence[0].exchanges[0];
@@ -36,7 +36,7 @@ async fn generated_requests_accuse_no_lawful_server() {
         let candidate = Candidate::start(Nature { odd, stock: 30, ..Nature::default() }).await;
         for seed in 1..=3 {
             let mut options = options(&candidate.base_url, Profile::Functional);
-            (options.seed, options.cases, options.strict) = (seed, Some(150), true);
+            (options.seed, options.budget.cases, options.judging.strict) = (seed, Some(150), true);
             let report = candidate.judge(options).await.expect("a verdict");
             assert_eq!(report.verdict, Verdict::Conforms, "odd {odd}, seed {seed}: {:#?}", broken(&report));
         }

@@ -90,7 +90,7 @@ async fn a_server_behind_a_gateway_that_gets_what_it_asks_for_conforms() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backend_that_is_not_ready_yet_is_waited_for() {
     let warming: Answer = |request, _| (request.number < 4).then(|| page(503, "nginx"));
-    let report = behind(warming, |options| options.wait = Duration::from_mins(5)).await.expect("a verdict");
+    let report = behind(warming, |options| options.budget.wait = Duration::from_mins(5)).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Conforms, "{:?}", broken(&report));
 }
 

@@ -27,7 +27,7 @@ async fn run(plan: Plan, variation: Variation, change: impl FnOnce(&mut Options)
     let host = Host::start(plan, variation).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
-    options.strict = true;
+    options.judging.strict = true;
     change(&mut options);
     Judge::new(options).clock(host.clock.clone()).run().await
 }
@@ -100,8 +100,8 @@ async fn a_run_that_skips_authentication_or_only_reads_sends_no_unknown_key() {
     for (profile, skip) in [(Profile::ReadOnly, ""), (Profile::Full, "auth"), (Profile::Functional, "auth")] {
         let (server, unknown) = counting_unknown_keys();
         let report = judge(Plan::Free, server, |options| {
-            options.scope.profile = profile;
-            options.scope.skip.extend((!skip.is_empty()).then(|| skip.to_owned()));
+            options.judging.scope.profile = profile;
+            options.judging.scope.skip.extend((!skip.is_empty()).then(|| skip.to_owned()));
         });
         let report = report.await;
         assert_eq!(report.verdict, Verdict::Conforms, "{profile} {skip}: {:?}", report.ended_early);
@@ -171,7 +171,7 @@ async fn the_judge_waits_for_a_route_and_for_a_key_that_is_not_known_yet() {
     let route = || at_first(2, |_| true, no_route);
     let key = || at_first(2, is_keyed, unknown);
     for (what, server) in [("a route", route()), ("a key", key())] {
-        let report = judge(Plan::Free, server, |options| options.wait = Duration::from_mins(5)).await;
+        let report = judge(Plan::Free, server, |options| options.budget.wait = Duration::from_mins(5)).await;
         assert_eq!((report.verdict, broken(&report)), (Verdict::Conforms, Vec::new()), "{what}");
     }
     for (what, server) in [("a route", route()), ("a key", key())] {

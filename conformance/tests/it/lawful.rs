@@ -27,10 +27,10 @@ async fn a_server_that_shares_no_code_with_the_reference_conforms() {
     ] {
         let candidate = Candidate::start(nature).await;
         let mut options = options(&candidate.base_url, Profile::Full);
-        options.plan = Some(format!("enterprise={},{PER_DAY}", nature.limit).parse().expect("a plan"));
-        options.strict = true;
+        options.judging.plan = Some(format!("enterprise={},{PER_DAY}", nature.limit).parse().expect("a plan"));
+        options.judging.strict = true;
         // As by default: a ban is waited for.
-        options.max_duration = Options::MAX_DURATION;
+        options.budget.max_duration = Options::MAX_DURATION;
         let report = candidate.judge(options).await.expect("a verdict");
         let missed = report.requirements.iter().filter(|requirement| requirement.status == Status::NotExercised);
         let missed: Vec<_> = missed.map(|requirement| (&requirement.id, &requirement.reason)).collect();

@@ -20,8 +20,8 @@ async fn showing(fault: Fault) -> Option<BTreeSet<usize>> {
     let host = Host::start(Plan::Business, fault.variation()).await;
     let mut options = options(&host.base_url, Profile::Functional);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
-    options.plan = "business".parse().ok();
-    (options.cases, options.seed) = (Some(0), 1);
+    options.judging.plan = "business".parse().ok();
+    (options.budget.cases, options.seed) = (Some(0), 1);
     let (trace, _) = Judge::new(options).clock(host.clock.clone()).probe().await.expect("a trace");
     let history = History::new(&trace);
     let facts = Facts::new(&history);
@@ -71,10 +71,10 @@ async fn unnoticed(readers: Vec<Fault>) -> Vec<String> {
         let host = Host::start(Plan::Business, reader.variation()).await;
         let mut options = options(&host.base_url, Profile::Functional);
         options.api_key = ApiKey::new(&host.key).expect("a usable key");
-        options.plan = "business".parse().ok();
+        options.judging.plan = "business".parse().ok();
         // A run of one requirement about identifiers sends a few of them only.
         if !reader.targets[0].starts_with("get.") {
-            options.scope.only = vec![reader.targets[0].to_owned()];
+            options.judging.scope.only = vec![reader.targets[0].to_owned()];
         }
         let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a report");
         let broken = report.requirements.iter().filter(|requirement| requirement.failures > 0);

@@ -35,7 +35,7 @@ async fn a_server_that_is_still_starting_is_waited_for_and_the_wait_is_no_part_o
     let (socket, address) = silent_port();
     let socket = Mutex::new(Some(socket));
     let mut options = options(&format!("http://{address}/v1"), Profile::ReadOnly);
-    options.wait = Duration::from_mins(10);
+    options.budget.wait = Duration::from_mins(10);
     // The server starts when the judge has not reached it, which the judge tells once.
     let judge = Judge::new(options).listener(move |event| {
         if let Event::NoResponseYet { .. } = event {
@@ -54,7 +54,7 @@ async fn a_server_that_is_still_starting_is_waited_for_and_the_wait_is_no_part_o
 async fn when_nothing_answers_in_time_the_refusal_tells_how_long_was_waited() {
     let (_refuses, address) = silent_port();
     let mut options = options(&format!("http://{address}/v1"), Profile::Full);
-    options.wait = Duration::from_secs(1);
+    options.budget.wait = Duration::from_secs(1);
     let error = judge(options).await.expect_err("there is no server");
     let is_expected =
         matches!(error, RunError::Unusable(UnusableTarget::NotReached { kind: ObstacleKind::NothingThere, .. }));
@@ -66,7 +66,7 @@ async fn when_nothing_answers_in_time_the_refusal_tells_how_long_was_waited() {
 async fn what_time_does_not_mend_ends_the_wait() {
     let candidate = Candidate::start_on_port(Nature::default()).await;
     let mut options = options(&candidate.base_url.replace("http:", "https:"), Profile::Full);
-    options.wait = Duration::from_mins(10);
+    options.budget.wait = Duration::from_mins(10);
     let error = judge(options).await.expect_err("plain HTTP is no TLS");
     assert!(matches!(error, RunError::Unusable(UnusableTarget::NotReached { kind: ObstacleKind::Tls, .. })), "{error}");
 }
@@ -138,14 +138,14 @@ async fn without_a_named_category_a_run_takes_that_of_a_listed_animal_and_accuse
 async fn a_limit_that_no_plan_has_gets_a_note_beside_the_verdict() {
     let candidate = Candidate::start(Nature { limit: 77, ..Nature::default() }).await;
     let mut options = options(&candidate.base_url, Profile::ReadOnly);
-    options.max_requests = 5;
-    options.plan = "pro".parse().ok();
+    options.budget.max_requests = 5;
+    options.judging.plan = "pro".parse().ok();
     let report = judge(options.clone()).await.expect("a verdict");
     let note = "--plan pro, but the responses report a limit of 77, which no plan has";
     assert!(matches!(&report.notes[..], [only] if only.starts_with(note)), "{:?}", report.notes);
     assert!(report.to_string().contains(note), "{report}");
     let figure = report.requirements.iter().find(|r| r.id == "headers.limit-figure").expect("a requirement");
     assert_eq!(figure.status, Status::Fail);
-    options.plan = "enterprise=77,10000".parse().ok();
+    options.judging.plan = "enterprise=77,10000".parse().ok();
     assert!(judge(options).await.expect("a verdict").notes.is_empty());
 }

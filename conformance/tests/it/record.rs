@@ -38,15 +38,15 @@ async fn reference(name: &str, plan: Plan, profile: Profile, cases: Option<usize
     let host = Host::start_at(plan, Variation::default(), Clock::stepping(), start_at).await;
     let mut options = options(&host.base_url, profile);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
-    options.plan = Some(plan.name().parse().expect("a plan"));
-    options.cases = cases;
+    options.judging.plan = Some(plan.name().parse().expect("a plan"));
+    options.budget.cases = cases;
     record(name, options, host.clock.clone()).await;
 }
 
 async fn candidate(name: &str, nature: Nature) {
     let candidate = Candidate::start(nature).await;
     let mut options = options(&candidate.base_url, Profile::Full);
-    options.plan = Some(format!("enterprise={},{PER_DAY}", nature.limit).parse().expect("a plan"));
+    options.judging.plan = Some(format!("enterprise={},{PER_DAY}", nature.limit).parse().expect("a plan"));
     record(name, options, candidate.clock()).await;
 }
 

@@ -18,7 +18,7 @@ use crate::support::root;
 async fn run(nature: Nature) -> (Report, String) {
     let candidate = Candidate::start(nature).await;
     let mut options = options(&candidate.base_url, Profile::Full);
-    options.cases = Some(20);
+    options.budget.cases = Some(20);
     Judge::new(options).clock(candidate.clock()).run_and_record().await.expect("a verdict")
 }
 

@@ -33,8 +33,8 @@ async fn verdict_on(plan: Plan, stated: &str, profile: Profile, start_at: &str) 
 fn strictly(base_url: &str, key: &str, stated: &str, profile: Profile) -> Options {
     let mut options = options(base_url, profile);
     options.api_key = ApiKey::new(key).expect("a usable key");
-    options.plan = Some(stated.parse().expect("a plan"));
-    options.strict = true;
+    options.judging.plan = Some(stated.parse().expect("a plan"));
+    options.judging.strict = true;
     options
 }
 
@@ -57,7 +57,7 @@ async fn the_reference_conforms_on_a_free_key_within_its_budget() {
 async fn the_reference_conforms_on_every_plan_and_a_run_sends_no_more_than_its_plan_announces() {
     for (plan, stated) in [(Plan::Free, "free"), (Plan::Pro, "pro"), (Plan::Business, "business")] {
         let mut announced = options("http://127.0.0.1:1/v1", Profile::Full);
-        announced.plan = Some(stated.parse().expect("a plan"));
+        announced.judging.plan = Some(stated.parse().expect("a plan"));
         let announced = RunPlan::of(&announced);
         let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z").await;
         assert_eq!(report.verdict, Verdict::Conforms, "{stated}: {:#?}", broken(&report));

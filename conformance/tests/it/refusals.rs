@@ -75,7 +75,7 @@ async fn no_more_than_two_requests_in_a_row_are_refused_whatever_the_fields_say_
             let host = Host::start(Plan::Free, Variation { layers: vec![layer], ..Variation::default() }).await;
             let mut options = options(&host.base_url, Profile::Full);
             options.api_key = ApiKey::new(&host.key).expect("a usable key");
-            options.plan = plan.map(|plan| plan.parse().expect("a plan"));
+            options.judging.plan = plan.map(|plan| plan.parse().expect("a plan"));
             let report = match Judge::new(options).clock(host.clock.clone()).run().await {
                 Ok(report) => report,
                 // The named plan is not that of the fields: nothing more was sent.

@@ -92,10 +92,10 @@ async fn run(fault: &Fault, has_two_keys: bool) -> Result<(Report, String), Stri
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));
-    options.plan = fault.plan.name().parse().ok();
+    options.judging.plan = fault.plan.name().parse().ok();
     // The fixed part of a run must catch every saboteur by itself.
-    options.cases = Some(0);
-    options.strict = true;
+    options.budget.cases = Some(0);
+    options.judging.strict = true;
     if let Some((_, seed)) = WITH_A_SEED.iter().find(|(name, _)| *name == fault.name) {
         options.seed = *seed;
     }

@@ -47,11 +47,11 @@ pub(crate) fn short_report() -> Report {
 /// The exchanges, and the options that they were made with.
 fn run() -> (Trace, Options) {
     let mut options = options("http://127.0.0.1:8080/v1", Profile::Full);
-    options.plan = "free".parse().ok();
-    options.implementation.name = Some("Pets <b>| `& more`".to_owned());
-    options.implementation.version = Some("1.2.0".to_owned());
+    options.judging.plan = "free".parse().ok();
+    options.judging.implementation.name = Some("Pets <b>| `& more`".to_owned());
+    options.judging.implementation.version = Some("1.2.0".to_owned());
     options.quota_key = ApiKey::new(QUOTA_KEY).ok();
-    options.known_failing = KnownFailing::parse(
+    options.judging.known_failing = KnownFailing::parse(
         "[[known-failing]]\nid = \"create.status-enum\"\nreason = \"see | ticket <b>`4711`</b> @everyone\"",
     )
     .expect("a list");

@@ -93,7 +93,7 @@ async fn whatever_a_server_repeats_of_the_key_is_in_no_report_and_in_no_trace() 
         let base_url = candidate::serve(answering(repeating(echo)));
         let mut options = options(&base_url, Profile::ReadOnly);
         options.api_key = animal_store_conformance::ApiKey::new(KEY).expect("a key");
-        options.cases = Some(3);
+        options.budget.cases = Some(3);
         let seen = Arc::new(Mutex::new(String::new()));
         let shown = Arc::clone(&seen);
         let judge_it = Judge::new(options).listener(move |event| {

@@ -18,8 +18,8 @@ async fn judged(nature: Nature, only: &str) -> animal_store_conformance::report:
     let plan = format!("enterprise={},{PER_DAY}", nature.limit);
     let candidate = Candidate::start(nature).await;
     let mut options = options(&candidate.base_url, Profile::Full);
-    options.plan = Some(plan.parse().expect("a plan"));
-    options.scope.only = vec![only.to_owned()];
+    options.judging.plan = Some(plan.parse().expect("a plan"));
+    options.judging.scope.only = vec![only.to_owned()];
     candidate.judge(options).await.expect("a verdict")
 }
 
@@ -51,8 +51,8 @@ async fn a_forecast_is_close_to_what_a_run_costs() {
         let host = Host::start(plan, Variation { setting, ..Variation::default() }).await;
         let mut options = options(&host.base_url, profile);
         options.api_key = ApiKey::new(&host.key).expect("a usable key");
-        options.plan = plan.name().parse().ok();
-        options.scope.skip.extend((!skip.is_empty()).then(|| skip.to_owned()));
+        options.judging.plan = plan.name().parse().ok();
+        options.judging.scope.skip.extend((!skip.is_empty()).then(|| skip.to_owned()));
         let forecast = RunPlan::of(&options);
         let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict");
         let keyless = report.requests - report.requests_with_key;
@@ -107,8 +107,8 @@ fn the_cost_of_each_requirement_alone_is_known() {
         String::from("# requirement, and with --only: requests with a Free key, without a key, new animals\n");
     for requirement in catalogue().of(Party::Server).filter(|found| found.level != Level::Open) {
         let mut options = options("http://127.0.0.1:1/v1", Profile::Full);
-        options.plan = Some("free".parse().expect("a plan"));
-        options.scope.only = vec![requirement.id.clone()];
+        options.judging.plan = Some("free".parse().expect("a plan"));
+        options.judging.scope.only = vec![requirement.id.clone()];
         let RunPlan { keyed, keyless, animals, .. } = RunPlan::of(&options);
         table.push_str(&format!("{:<30} {keyed:>4} {keyless:>4} {animals:>4}\n", requirement.id));
     }

@@ -22,9 +22,9 @@ pub(crate) const QUOTA_KEY: &str = "sk-Quota/Key+0002";
 pub(crate) fn options(base_url: &str, profile: Profile) -> Options {
     let mut options = Options::new(base_url, KEY).expect("an address and a key");
     options.transport.unix_socket = sockets::of(base_url);
-    options.scope.profile = profile;
+    options.judging.scope.profile = profile;
     options.seed = 7;
-    options.max_duration = Duration::from_mins(3);
+    options.budget.max_duration = Duration::from_mins(3);
     options
 }
 

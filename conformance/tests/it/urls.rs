@@ -26,8 +26,8 @@ async fn targets(profile: Profile, only: &[&str]) -> (Vec<String>, Option<animal
     let base_url = candidate::serve(app);
     let mut options = options(&base_url, profile);
     options.api_key = ApiKey::new(KEY).expect("a key");
-    options.scope.only = only.iter().map(|id| (*id).to_owned()).collect();
-    options.cases = Some(0);
+    options.judging.scope.only = only.iter().map(|id| (*id).to_owned()).collect();
+    options.budget.cases = Some(0);
     let report = Judge::new(options).run().await.ok();
     let targets = std::mem::take(&mut *seen.lock().expect("no panic"));
     (targets, report)

@@ -120,10 +120,10 @@ async fn accused(variant: &Variant) -> Option<String> {
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));
     // Who has a Free key need not say so.
-    options.plan = (plan != Plan::Free).then(|| plan.name().parse().expect("a plan"));
-    options.strict = true;
+    options.judging.plan = (plan != Plan::Free).then(|| plan.name().parse().expect("a plan"));
+    options.judging.strict = true;
     // A slow variant with a ban takes its time, which is none here.
-    options.max_duration = std::time::Duration::from_hours(1);
+    options.budget.max_duration = std::time::Duration::from_hours(1);
     let report = match Judge::new(options).clock(host.clock.clone()).run().await {
         Ok(report) => report,
         Err(error) => return Some(format!("no verdict: {error}")),

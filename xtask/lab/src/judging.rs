@@ -45,11 +45,11 @@ impl Options {
         let mut options = conformance::Options::new(server.base_url(), server.api_key())?;
         options.transport.unix_socket = Some(socket);
         options.quota_key = if self.two_keys { Some(ApiKey::new(server.second_api_key())?) } else { None };
-        options.plan = Some(plan.name().parse()?);
-        options.strict = true;
+        options.judging.plan = Some(plan.name().parse()?);
+        options.judging.strict = true;
         options.seed = seed;
         // A slow server with a ban takes long, but only on the simulated clock.
-        options.max_duration = Duration::from_hours(1);
+        options.budget.max_duration = Duration::from_hours(1);
         let judge = Judge::new(options).clock(clock.clone());
         let begun = clock.now();
         let print = move |event: &Event| print(clock.now().duration_since(begun), event);

@@ -37,8 +37,8 @@ fn plan(options: &Options, target: &str) -> String {
     let plan = RunPlan::of(options);
     let mut text = format!(
         "{target} · profile {} · {}\n\n",
-        options.scope.profile.as_str(),
-        options.plan.as_ref().map_or_else(
+        options.judging.scope.profile.as_str(),
+        options.judging.plan.as_ref().map_or_else(
             || "plan unknown until the first response; assuming a Free key".to_owned(),
             |plan| format!("plan {plan}")
         )
@@ -55,8 +55,8 @@ fn plan_members(options: &Options, target: &str) -> serde_json::Map<String, serd
     let probes: Vec<String> = plan.described(options).iter().map(|(name, cost)| format!("{name} {cost}")).collect();
     let members = [
         ("target", json!(target)),
-        ("profile", json!(options.scope.profile.as_str())),
-        ("plan", json!(options.plan.as_ref().map(ToString::to_string))),
+        ("profile", json!(options.judging.scope.profile.as_str())),
+        ("plan", json!(options.judging.plan.as_ref().map(ToString::to_string))),
         ("seed", json!(options.seed)),
         ("probes", json!(probes)),
         ("requests", json!(plan.requests)),
@@ -88,6 +88,6 @@ fn totals(plan: &RunPlan, options: &Options) -> String {
     format!(
         "\nAbout {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n\
          A sliding window, reads that lag, and failures take more: never more than {} requests in all (--max-requests).\n",
-        plan.keyed, plan.keyless, plan.windows, plan.animals, options.max_requests
+        plan.keyed, plan.keyless, plan.windows, plan.animals, options.budget.max_requests
     )
 }

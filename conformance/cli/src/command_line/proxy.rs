@@ -22,7 +22,7 @@ use crate::proxy::{Outcome, Proxy, ProxyEvent, Settings};
 use animal_store_conformance::Interrupt;
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::recorded::Terms;
-use animal_store_conformance::report::shell_word;
+use animal_store_conformance::report::shell_command;
 use animal_store_rules::catalogue::scope::Side;
 
 /// The variable in which the command finds the base URL to use.
@@ -222,16 +222,16 @@ impl Arguments {
         if let Some(file) = self.record.as_ref().filter(|file| file.as_os_str() != "-") {
             return terms.rerun_command(std::slice::from_ref(file));
         }
-        let mut words = vec![terms.program.clone(), "proxy".to_owned(), "--to".to_owned(), shell_word(&self.to)];
+        let mut words = vec!["proxy".to_owned(), "--to".to_owned(), self.to.clone()];
         words.extend(terms.words());
         if let Some(path) = &self.ca_cert {
-            words.extend(["--ca-cert".to_owned(), shell_word(&path.display().to_string())]);
+            words.extend(["--ca-cert".to_owned(), path.display().to_string()]);
         }
         if !self.command.is_empty() {
             words.push("--".to_owned());
-            words.extend(self.command.iter().map(|part| shell_word(&part.to_string_lossy())));
+            words.extend(self.command.iter().map(|part| part.to_string_lossy().into_owned()));
         }
-        words.join(" ")
+        shell_command(&terms.program, words)
     }
 }
 

@@ -171,7 +171,7 @@ impl Invocation {
                 }
             }
         }
-        let listed = options.known_failing.clone();
+        let listed = options.judging.known_failing.clone();
         let (clock, begun) = (self.clock.clone().unwrap_or_default(), Instant::now());
         let is_simulated = clock.is_simulated();
         let judge =

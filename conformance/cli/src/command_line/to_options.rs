@@ -27,36 +27,35 @@ impl Arguments {
         if options.quota_key.as_ref() == Some(&options.api_key) {
             return Err(UsageError::OneKey);
         }
-        options.plan = self.plan.clone();
         let earlier = self.rerun.as_deref().map(Rerun::read).transpose()?;
         let (profile, skip) = (self.profile, self.skip.clone());
         let only = earlier.as_ref().map_or_else(|| self.only.clone(), |rerun| rerun.earlier.broken.clone());
-        options.scope = scope_of(Scope { profile, only, skip, ..Scope::default() })?;
         options.exclusive_key = self.exclusive_key;
-        options.strict = self.strict;
-        options.fail_fast = self.fail_fast;
-        options.known_failing = self.known_failing()?;
-        options.transport.ca_certificates = certificates("--ca-cert", self.ca_cert.as_deref())?;
-        options.transport.client_certificate = certificates("--client-cert", self.client_cert.as_deref())?;
-        options.environment = self.env.clone();
-        options.implementation.name = self.implementation.clone();
-        options.implementation.version = self.implementation_version.clone();
+        options.category_id = self.category_id;
+        options.seed = self.seed.unwrap_or(options.seed);
         options.invoked.given = self.given();
         options.invoked.key_variables.clone_from(&self.key_variables);
-        options.transport.proxy = self.proxy.clone();
-        options.transport.unix_socket = self.unix_socket.clone();
-        options.transport.headers = self.header.iter().map(|field| (field.name.clone(), field.value.clone())).collect();
-        options.transport.timeout = Duration::from_secs(self.timeout);
-        options.wait = Duration::from_secs(self.wait);
-        options.max_duration = Duration::from_secs(self.max_duration);
-        options.rate = self.rate;
-        options.max_requests = self.max_requests;
-        options.category_id = self.category_id;
-        options.cases = self.cases;
-        options.earlier = earlier.map(|rerun| rerun.earlier);
-        if let Some(seed) = self.seed {
-            options.seed = seed;
-        }
+        let Options { judging, transport, budget, .. } = &mut options;
+        judging.plan = self.plan.clone();
+        judging.scope = scope_of(Scope { profile, only, skip, ..Scope::default() })?;
+        judging.strict = self.strict;
+        judging.known_failing = self.known_failing()?;
+        judging.environment = self.env.clone();
+        judging.implementation.name = self.implementation.clone();
+        judging.implementation.version = self.implementation_version.clone();
+        judging.earlier = earlier.map(|rerun| rerun.earlier);
+        transport.ca_certificates = certificates("--ca-cert", self.ca_cert.as_deref())?;
+        transport.client_certificate = certificates("--client-cert", self.client_cert.as_deref())?;
+        transport.proxy = self.proxy.clone();
+        transport.unix_socket = self.unix_socket.clone();
+        transport.headers = self.header.iter().map(|field| (field.name.clone(), field.value.clone())).collect();
+        transport.timeout = Duration::from_secs(self.timeout);
+        budget.wait = Duration::from_secs(self.wait);
+        budget.rate = self.rate;
+        budget.max_requests = self.max_requests;
+        budget.max_duration = Duration::from_secs(self.max_duration);
+        budget.cases = self.cases;
+        budget.fail_fast = self.fail_fast;
         Ok(options)
     }
 
@@ -104,14 +103,14 @@ mod tests {
     fn unusual() -> Options {
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
         options.quota_key = ApiKey::new("sk-quota-4711").ok();
-        options.plan = "enterprise=600,50000".parse().ok();
+        options.judging.plan = "enterprise=600,50000".parse().ok();
         options.add_replica("http://h:2/v1").unwrap();
-        options.implementation.name = Some("Pets".to_owned());
-        options.implementation.version = Some("1.2".to_owned());
-        options.scope.profile = Profile::Functional;
-        options.scope.only = vec!["list".to_owned()];
-        options.scope.skip = vec!["list.order".to_owned()];
-        (options.exclusive_key, options.strict) = (true, true);
+        options.judging.implementation.name = Some("Pets".to_owned());
+        options.judging.implementation.version = Some("1.2".to_owned());
+        options.judging.scope.profile = Profile::Functional;
+        options.judging.scope.only = vec!["list".to_owned()];
+        options.judging.scope.skip = vec!["list.order".to_owned()];
+        (options.exclusive_key, options.judging.strict) = (true, true);
         options.invoked.given = [
             ("--quota-key-file", "quota key"),
             ("--known-failing", "known failing.toml"),
@@ -121,10 +120,10 @@ mod tests {
         ]
         .map(|(option, value)| (option.to_owned(), value.to_owned()))
         .to_vec();
-        (options.seed, options.max_requests, options.category_id) = (7, 99, Some(-5));
-        options.rate = "10/s".parse().ok();
-        options.cases = Some(4);
-        (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
+        (options.seed, options.budget.max_requests, options.category_id) = (7, 99, Some(-5));
+        options.budget.rate = "10/s".parse().ok();
+        options.budget.cases = Some(4);
+        (options.budget.max_duration, options.budget.wait) = (Duration::from_mins(1), Duration::from_secs(5));
         options.transport.timeout = Duration::from_secs(3);
         options.transport.proxy = Some("http://me:secret@proxy:3128".to_owned());
         options.transport.unix_socket = Some("/run/api.sock".into());

@@ -6,6 +6,7 @@ use animal_store_rules::trace::exchange::{FailureKind, Outcome};
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 
 use super::Stop;
+use crate::options::Budget;
 
 /// The memory limit for all responses of a run, in bytes: a candidate must not be able to exhaust the judge's memory.
 const MAX_MEMORY: usize = 128 * 1024 * 1024;
@@ -22,15 +23,6 @@ const HEADER_FIELD_BYTES: usize = 64;
 /// The maximum number of requests that time out. Each costs the whole timeout, and more would show nothing new.
 pub(super) const MAX_TIMEOUTS: usize = 10;
 
-/// The requests that a run may send, and the time that it may take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
-    /// The maximum number of requests.
-    pub(super) requests: usize,
-    /// The maximum duration of the run.
-    pub(super) time: Duration,
-}
-
 /// A budget, and the part of it that is used.
 pub(super) struct Ledger {
     pub(super) budget: Budget,
@@ -46,7 +38,7 @@ impl Ledger {
 
     /// The number of requests that may still be sent.
     pub(super) fn requests_left(&self) -> usize {
-        self.budget.requests.saturating_sub(self.sent)
+        self.budget.max_requests.saturating_sub(self.sent)
     }
 
     /// Allows this many requests at this time of the run.
@@ -56,9 +48,9 @@ impl Ledger {
     /// [`Stop`] with the part of the budget that is exhausted.
     pub(super) fn allow(&self, requests: usize, elapsed: Duration) -> Result<(), Stop> {
         if self.requests_left() < requests {
-            Err(Stop::Requests(self.budget.requests))
-        } else if elapsed >= self.budget.time {
-            Err(Stop::Time(self.budget.time))
+            Err(Stop::Requests(self.budget.max_requests))
+        } else if elapsed >= self.budget.max_duration {
+            Err(Stop::Time(self.budget.max_duration))
         } else if self.memory > MAX_MEMORY {
             Err(Stop::Bodies)
         } else if self.timeouts >= MAX_TIMEOUTS {
@@ -92,7 +84,7 @@ mod tests {
 
     #[test]
     fn heads_of_responses_use_up_the_memory_as_bodies_do() {
-        let mut ledger = Ledger::new(Budget { requests: 1_000, time: Duration::MAX });
+        let mut ledger = Ledger::new(Budget { max_duration: Duration::MAX, ..Budget::default() });
         let long = vec![("x-long".to_owned(), "a".repeat(400 * 1024))];
         let many = vec![("a".to_owned(), String::new()); 8 * 1024];
         for headers in [long, many].into_iter().cycle().take(400) {

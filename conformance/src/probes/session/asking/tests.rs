@@ -89,7 +89,7 @@ async fn outcome(answers: &[Answer], alone: usize, together: usize) -> Outcome {
             heard.lock().expect("no other panic").push(time.as_secs());
         }
     };
-    (options.seed, options.max_requests, options.max_duration) = (7, 100, Duration::from_hours(1));
+    (options.seed, options.budget.max_requests, options.budget.max_duration) = (7, 100, Duration::from_hours(1));
     let context = context(base_url, options.api_key.clone());
     let mut session = Session::new(&options, context, &client, &listener, clock);
     let request = || Request::new("GET", "/pets");
