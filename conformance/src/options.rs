@@ -13,8 +13,9 @@ use crate::redaction::urls::without_secrets;
 use crate::report::Implementation;
 use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::plan::Plan;
-use animal_store_rules::catalogue::scope::Scope;
+use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
+use animal_store_secrets::HIDDEN;
 
 /// The invocation of a run, for its rerun command.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -324,6 +325,55 @@ impl Options {
             category_id: None,
             invoked: Invoked::default(),
         })
+    }
+
+    /// The options that differ from their defaults and the seed, as the command line takes them. No value is hidden except those of header
+    /// fields and the password of a proxy.
+    pub(crate) fn arguments(&self) -> Vec<(&str, Option<String>)> {
+        let mut all = Vec::new();
+        let mut add = |option, value: Option<String>| all.extend(value.map(|value| (option, Some(value))));
+        let Options { transport, judging, budget, invoked, .. } = self;
+        let seconds = |time: Duration, default: Duration| (time != default).then(|| time.as_secs().to_string());
+        let number = |number: usize, default: usize| (number != default).then(|| number.to_string());
+        if !invoked.embedded {
+            add("--base-url", (!invoked.starts_container()).then(|| transport.base_url.clone()));
+            transport.replicas.iter().for_each(|replica| add("--replica", Some(replica.clone())));
+            let keys = ["--api-key", "--quota-key"].into_iter().zip(self.keys()).zip(&invoked.key_variables);
+            for ((option, key), variable) in keys {
+                let has_source =
+                    variable.is_some() || invoked.given.iter().any(|(source, _)| source.starts_with(option));
+                add(option, (!has_source).then(|| key.reveal().to_owned()));
+            }
+            let implementation = &judging.implementation;
+            add("--implementation", implementation.name.clone());
+            add("--implementation-version", implementation.version.clone());
+        }
+        invoked.given.iter().for_each(|(option, value)| add(option, Some(value.clone())));
+        add("--plan", judging.plan.as_ref().map(ToString::to_string));
+        let profile = judging.scope.profile;
+        add("--profile", (profile != Profile::default()).then(|| profile.as_str().to_owned()));
+        judging.scope.only.iter().for_each(|id| add("--only", Some(id.clone())));
+        judging.scope.skip.iter().for_each(|id| add("--skip", Some(id.clone())));
+        add("--rate", budget.rate.map(|rate| rate.to_string()));
+        add("--max-requests", number(budget.max_requests, Options::MAX_REQUESTS));
+        add("--max-duration", seconds(budget.max_duration, Options::MAX_DURATION));
+        add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
+        add("--wait", seconds(budget.wait, Options::WAIT));
+        add("--category-id", self.category_id.map(|id| id.to_string()));
+        add("--cases", budget.cases.map(|cases| cases.to_string()));
+        add("--proxy", transport.proxy.as_deref().map(without_secrets));
+        add("--unix-socket", transport.unix_socket.as_ref().map(|path| path.display().to_string()));
+        transport.headers.iter().for_each(|(name, value)| {
+            add("--header", Some(format!("{name}: {}", if value.is_empty() { "" } else { HIDDEN })));
+        });
+        add("--seed", Some(self.seed.to_string()));
+        if self.exclusive_key && !invoked.embedded && !invoked.starts_container() {
+            all.push(("--exclusive-key", None));
+        }
+        if judging.strict {
+            all.push(("--strict", None));
+        }
+        all
     }
 
     /// The keys: the main one, then the quota key.

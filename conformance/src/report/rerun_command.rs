@@ -1,13 +1,10 @@
 //! The command line that repeats a run.
 
-use std::time::Duration;
-
 use super::GivenOption;
 use super::shell::word;
 use crate::options::Options;
 use crate::redaction::without_secrets;
 use crate::redaction::{HIDDEN, Redactor};
-use animal_store_rules::catalogue::scope::Profile;
 
 /// The command line that repeats a run, for any POSIX shell. Keys are replaced by the variables that hold them. The repeated run is equal
 /// except for the names of new animals, which depend on the time as well as on the seed.
@@ -15,7 +12,7 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
     let prose = redactor.for_prose();
     // A recording names the program and the options that were given, and it may be written by others.
     let mut words: Vec<String> = options.invoked.program.split(' ').map(|part| word(part, &prose)).collect();
-    for (option, value) in arguments(options) {
+    for (option, value) in options.arguments() {
         words.push(word(option, &prose));
         let holds_secret = ["--api-key", "--quota-key"].contains(&option);
         words.extend(value.map(|value| word(&value, if holds_secret { redactor } else { &prose })));
@@ -27,7 +24,7 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
 pub(super) fn given(options: &Options, redactor: &Redactor) -> Vec<GivenOption> {
     let prose = redactor.for_prose();
     let mut kept = Vec::new();
-    for (name, value) in arguments(options) {
+    for (name, value) in options.arguments() {
         let value = value.map(|value| prose.redact(&value));
         let is_hidden = value.as_ref().is_some_and(|value| value.contains(HIDDEN));
         if !is_hidden && !["--api-key", "--quota-key", "--only", "--config", "--env"].contains(&name) {
@@ -59,53 +56,6 @@ pub(crate) fn curl_options(options: &Options) -> Vec<String> {
         option("-H", if value.is_empty() { format!("{name};") } else { format!("{name}: {HIDDEN}") });
     }
     words
-}
-
-/// The options that differ from their defaults, and the seed.
-fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
-    let mut all = Vec::new();
-    let mut add = |option, value: Option<String>| all.extend(value.map(|value| (option, Some(value))));
-    let (transport, invoked) = (&options.transport, &options.invoked);
-    let seconds = |time: Duration, default: Duration| (time != default).then(|| time.as_secs().to_string());
-    let number = |number: usize, default: usize| (number != default).then(|| number.to_string());
-    if !invoked.embedded {
-        add("--base-url", (!invoked.starts_container()).then(|| transport.base_url.clone()));
-        transport.replicas.iter().for_each(|replica| add("--replica", Some(replica.clone())));
-        let keys = ["--api-key", "--quota-key"].into_iter().zip(options.keys()).zip(&invoked.key_variables);
-        for ((option, key), variable) in keys {
-            let has_source = variable.is_some() || invoked.given.iter().any(|(source, _)| source.starts_with(option));
-            add(option, (!has_source).then(|| key.reveal().to_owned()));
-        }
-        let implementation = &options.judging.implementation;
-        add("--implementation", implementation.name.clone());
-        add("--implementation-version", implementation.version.clone());
-    }
-    invoked.given.iter().for_each(|(option, value)| add(option, Some(value.clone())));
-    add("--plan", options.judging.plan.as_ref().map(ToString::to_string));
-    let profile = options.judging.scope.profile;
-    add("--profile", (profile != Profile::default()).then(|| profile.as_str().to_owned()));
-    options.judging.scope.only.iter().for_each(|id| add("--only", Some(id.clone())));
-    options.judging.scope.skip.iter().for_each(|id| add("--skip", Some(id.clone())));
-    add("--rate", options.budget.rate.map(|rate| rate.to_string()));
-    add("--max-requests", number(options.budget.max_requests, Options::MAX_REQUESTS));
-    add("--max-duration", seconds(options.budget.max_duration, Options::MAX_DURATION));
-    add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
-    add("--wait", seconds(options.budget.wait, Options::WAIT));
-    add("--category-id", options.category_id.map(|id| id.to_string()));
-    add("--cases", options.budget.cases.map(|cases| cases.to_string()));
-    add("--proxy", transport.proxy.as_deref().map(without_secrets));
-    add("--unix-socket", transport.unix_socket.as_ref().map(|path| path.display().to_string()));
-    transport.headers.iter().for_each(|(name, value)| {
-        add("--header", Some(format!("{name}: {}", if value.is_empty() { "" } else { HIDDEN })));
-    });
-    add("--seed", Some(options.seed.to_string()));
-    if options.exclusive_key && !invoked.embedded && !invoked.starts_container() {
-        all.push(("--exclusive-key", None));
-    }
-    if options.judging.strict {
-        all.push(("--strict", None));
-    }
-    all
 }
 
 #[cfg(test)]

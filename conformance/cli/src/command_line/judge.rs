@@ -8,7 +8,7 @@ use super::report_files::ReportFiles;
 use super::traffic::TrafficArguments;
 use super::values;
 use crate::exit_code::ExitCode;
-use animal_store_conformance::recorded;
+use animal_store_conformance::{normal_base_url, recorded};
 use animal_store_rules::catalogue::scope::Side;
 
 /// Judge recorded traffic, without sending a request
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     pub files: Vec<PathBuf>,
 
     /// Base URL of the service, if an archive has requests to several services
-    #[arg(long, value_name = "URL", value_parser = values::base_url)]
+    #[arg(long, value_name = "URL", value_parser = normal_base_url)]
     pub base_url: Option<String>,
 
     /// Side to judge [default: the side that the proxy judged when it recorded the trace, otherwise the server]

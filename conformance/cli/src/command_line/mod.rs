@@ -25,7 +25,6 @@ mod rules;
 mod run;
 mod selection;
 mod signals;
-mod to_options;
 mod traffic;
 mod usage_error;
 mod values;

@@ -19,10 +19,10 @@ use super::traffic::TrafficArguments;
 use super::values::{self, Printed};
 use crate::exit_code::ExitCode;
 use crate::proxy::{Outcome, Proxy, ProxyEvent, Settings};
-use animal_store_conformance::Interrupt;
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::recorded::Terms;
 use animal_store_conformance::report::shell_command;
+use animal_store_conformance::{Interrupt, normal_base_url};
 use animal_store_rules::catalogue::scope::Side;
 
 /// The variable in which the command finds the base URL to use.
@@ -41,7 +41,7 @@ const URL: &str = "CONFORM_PROXY_URL";
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Base URL of the server, with the version segment
-    #[arg(long, value_name = "URL", value_parser = values::base_url)]
+    #[arg(long, value_name = "URL", value_parser = normal_base_url)]
     pub to: String,
 
     /// Address to listen on; port 0 is a free one

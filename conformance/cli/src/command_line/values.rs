@@ -8,7 +8,6 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::formats::{self, FORMATS, Format};
-use animal_store_conformance::{UnusableOptions, normal_base_url};
 use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::catalogue::scope::{Profile, Side};
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
@@ -151,11 +150,6 @@ impl FromStr for ReportFile {
         }
         Ok(ReportFile { format, path: PathBuf::from(path) })
     }
-}
-
-/// A base URL, without a trailing slash.
-pub(super) fn base_url(text: &str) -> Result<String, UnusableOptions> {
-    normal_base_url(text)
 }
 
 /// The ID of a requirement, or a prefix of one.
