@@ -7,11 +7,10 @@ use super::counting::Counting;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation, TOOL};
 use super::model::{
-    Choice, Evidence, GivenOption, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, Selection,
-    Target, Tool, WindowPoint,
+    Choice, Evidence, GivenOption, Intermittent, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION,
+    Selection, Target, Tool, WindowPoint,
 };
 use super::presentation::Presentation;
-use super::recorded_exchange::RecordedExchange;
 use super::replica::Attribution;
 use super::rerun_command;
 use super::traffic::TrafficCounts;
@@ -73,7 +72,7 @@ fn assemble_with(
     counts: TrafficCounts,
 ) -> Report {
     let (trace, verdicts) = (presentation.trace, &conclusion.verdicts);
-    let exchanges: Vec<RecordedExchange> =
+    let exchanges: Vec<ReportedExchange> =
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let mut requirements: Vec<RequirementReport> =
         verdicts.iter().map(|verdict| requirement(&exchanges, presentation, verdict, judging.strict)).collect();
@@ -82,6 +81,7 @@ fn assemble_with(
     {
         send_on_kept_connection(requirement, presentation);
     }
+    let presented = |cause: &Cause| Cause { sentence: presentation.sentence(&cause.sentence), ..cause.clone() };
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
@@ -118,7 +118,7 @@ fn assemble_with(
         transcript_diff: remarks.transcript_diff.map(|diff| presentation.own(&diff)),
         candidate_log: None,
         replicas: fleet::replicas(presentation, conclusion.fleet.as_ref(), verdicts),
-        causes: conclusion.causes.iter().map(|cause| likely(presentation, cause)).collect(),
+        causes: conclusion.causes.iter().map(presented).collect(),
         gap_profile: requirements.iter().filter_map(choice).collect(),
         requirements,
         counting: remarks.counting,
@@ -182,7 +182,7 @@ pub(crate) fn assemble_recorded(
 }
 
 fn requirement(
-    recorded: &[RecordedExchange],
+    recorded: &[ReportedExchange],
     presentation: &Presentation<'_>,
     verdict: &RequirementVerdict,
     strict: bool,
@@ -245,7 +245,7 @@ fn evidence(presentation: &Presentation<'_>, requirement: &Requirement, finding:
 
 /// Whether a failure may be due to an earlier request on the same connection: to its key, or to its body.
 fn depends_on_connection(requirement: &RequirementReport, causes: &[Cause]) -> bool {
-    let is_explained = |cause: &Cause| cause.requirements.contains(&requirement.id.as_str());
+    let is_explained = |cause: &Cause| cause.requirements.iter().any(|id| *id == requirement.id);
     requirement.about() == About::Keys || causes.iter().any(|cause| cause.id == "unread-body" && is_explained(cause))
 }
 
@@ -260,15 +260,6 @@ fn send_on_kept_connection(requirement: &mut RequirementReport, presentation: &P
 
 /// The maximum length of a subject in bytes.
 const MAX_SUBJECT: usize = 60;
-
-fn likely(presentation: &Presentation<'_>, cause: &Cause) -> LikelyCause {
-    LikelyCause {
-        id: cause.id.to_owned(),
-        sentence: presentation.sentence(&cause.sentence),
-        requirements: cause.requirements.iter().map(|id| (*id).to_owned()).collect(),
-        exchanges: cause.exchanges.clone(),
-    }
-}
 
 fn choice(requirement: &RequirementReport) -> Option<Choice> {
     (requirement.selected && requirement.level == Level::Open).then(|| Choice {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Intermittent, LikelyCause, Report, RequirementReport};
+use animal_store_diagnose::causes::Cause;
+
+use super::{Evidence, Intermittent, Report, RequirementReport};
 
 impl Evidence {
     /// The finding with its count and its subjects: `201 on POST /pets x2: "1", true`.
@@ -61,7 +63,7 @@ impl Report {
 
     /// The likely cause that explains every failure of a requirement, if there is one.
     #[must_use]
-    pub fn cause_of(&self, id: &str) -> Option<&LikelyCause> {
+    pub fn cause_of(&self, id: &str) -> Option<&Cause> {
         self.causes.iter().find(|cause| cause.requirements.iter().any(|explained| explained == id))
     }
 }

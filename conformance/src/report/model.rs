@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::counting::Counting;
 use super::identity::{CatalogueVersion, Implementation};
 use super::key_alias::KeyAlias;
-use super::recorded_exchange::RecordedExchange;
 use super::replica::{Attribution, Replica};
 use super::traffic::Answerers;
 use crate::options::Earlier;
+use animal_store_diagnose::causes::Cause;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::{Profile, Side};
 use animal_store_rules::verdict::{Status, Verdict};
@@ -92,7 +92,8 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replicas: Vec<Replica>,
     /// The likely causes of failures. A cause that explains more comes first.
-    pub causes: Vec<LikelyCause>,
+    #[cfg_attr(test, schemars(with = "Vec<tests::LikelyCause>"))]
+    pub causes: Vec<Cause>,
     /// Every requirement, in the order of the specification.
     pub requirements: Vec<RequirementReport>,
     /// The candidate's choices where the specification leaves one: every selected open requirement, in order.
@@ -105,7 +106,7 @@ pub struct Report {
     /// Every exchange of the run, in the order of sending. The JSON report does not contain them, because they would make it
     /// several times as large: HAR is the format for exchanges.
     #[serde(skip)]
-    pub exchanges: Vec<RecordedExchange>,
+    pub exchanges: Vec<ReportedExchange>,
 }
 
 /// An option of the command line.
@@ -204,21 +205,6 @@ pub struct Target {
     pub image: Option<String>,
     /// The plan of the key, if it was given.
     pub plan: Option<String>,
-}
-
-/// A likely common cause of several failures, which the exchanges support.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct LikelyCause {
-    /// The name of the cause, for programs.
-    pub id: String,
-    /// The cause in a line; a question where it is a guess.
-    pub sentence: String,
-    /// The requirements whose failures the cause explains completely.
-    pub requirements: Vec<String>,
-    /// The numbers of the exchanges that show the cause.
-    pub exchanges: Vec<usize>,
 }
 
 /// The result of one requirement.
@@ -336,8 +322,20 @@ pub struct ReportedExchange {
     pub replica: Option<String>,
     /// The probe that sent the request, such as `tour`.
     pub probe: String,
+    /// The step of the probe: the request without names, ids and keys; empty for generated requests.
+    #[serde(skip)]
+    pub step: String,
+    /// The key of the request.
+    #[serde(skip, default = "other_key")]
+    pub key: KeyAlias,
     /// The time at which the request was sent, RFC 3339 in UTC.
     pub sent_at: String,
+    /// The time at which the response was complete or failed, RFC 3339 in UTC.
+    #[serde(skip)]
+    pub received_at: String,
+    /// The time between the two, in microseconds.
+    #[serde(skip)]
+    pub elapsed_us: u64,
     /// The request.
     pub request: ReportedRequest,
     /// The response, if there was one.
@@ -352,6 +350,11 @@ pub struct ReportedExchange {
     pub response_id: Option<String>,
     /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
     pub curl: String,
+}
+
+/// The key of a deserialized exchange, which does not name it.
+fn other_key() -> KeyAlias {
+    KeyAlias::Other
 }
 
 impl ReportedExchange {
@@ -378,7 +381,8 @@ pub struct ReportedRequest {
     /// The header fields that the judge set.
     pub headers: Vec<(String, String)>,
     /// The body, if there was one.
-    pub body: Option<String>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub body: Option<ReportedBody>,
 }
 
 /// A response, made printable.
@@ -391,7 +395,35 @@ pub struct ReportedResponse {
     /// The header fields in the order of arrival.
     pub headers: Vec<(String, String)>,
     /// The body, truncated when long.
-    pub body: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub body: ReportedBody,
+}
+
+/// A body, keys redacted, up to a bound. Serialized, it is its text.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(from = "String", into = "String")]
+pub struct ReportedBody {
+    /// The body as printable text, truncated at the bound.
+    pub text: String,
+    /// The body in base64, if the text differs from its bytes: they are not UTF-8, or contain control characters.
+    pub base64: Option<String>,
+    /// The size of the whole body in bytes.
+    pub size: usize,
+    /// Whether the body is truncated here.
+    pub cut: bool,
+}
+
+impl From<String> for ReportedBody {
+    fn from(text: String) -> ReportedBody {
+        ReportedBody { base64: None, size: text.len(), cut: false, text }
+    }
+}
+
+impl From<ReportedBody> for String {
+    fn from(body: ReportedBody) -> String {
+        body.text
+    }
 }
 
 /// The rate-limit headers of a response. A header that is missing or not an integer is absent.

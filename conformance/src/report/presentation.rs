@@ -7,8 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::curl::{self, Curl};
 use super::key_alias::KeyAlias;
-use super::model::{ReportedExchange, ReportedRequest, ReportedResponse};
-use super::recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
+use super::model::{ReportedBody, ReportedExchange, ReportedRequest, ReportedResponse};
 use super::rerun_command;
 use crate::options::Options;
 use crate::redaction::{Redactor, printable, redactor_for, without_its_value};
@@ -93,21 +92,24 @@ impl<'t> Presentation<'t> {
         if more { format!("{}…", shown.trim_end_matches('\u{fffd}')) } else { shown }
     }
 
-    /// An exchange for the report.
-    pub(crate) fn exchange(&self, exchange: &Exchange) -> RecordedExchange {
-        let redactor = &self.redactor;
+    /// An exchange for the report, without a command.
+    pub(crate) fn exchange(&self, exchange: &Exchange) -> ReportedExchange {
         let (response, failure) = match &exchange.outcome {
             Outcome::Response(response) => {
                 let headers = self.fields(&response.headers);
-                let body = body(&response.body, response.cut, redactor);
-                (Some(RecordedResponse { status: response.status, headers, body }), None)
+                let body = body(&response.body, response.cut, &self.redactor);
+                (Some(ReportedResponse { status: response.status, headers, body }), None)
             }
             Outcome::Failed(failure) => (None, Some(self.text(&failure.detail))),
         };
+        let response_id = response.as_ref().and_then(|response| {
+            let value = |name: &&str| response.headers.iter().find(|(field, _)| field == name);
+            RESPONSE_IDS.iter().find_map(value).map(|(_, value)| value.clone())
+        });
         let request = &exchange.request;
         let address = self.own(self.trace.context.address_of(request));
         let elapsed = exchange.received_at.duration_since(exchange.sent_at).as_micros();
-        RecordedExchange {
+        ReportedExchange {
             number: exchange.number,
             probe: exchange.probe.to_string(),
             step: self.own(&exchange.step),
@@ -116,45 +118,28 @@ impl<'t> Presentation<'t> {
             received_at: exchange.received_at.to_string(),
             // A clock that was set back in between makes the time negative.
             elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
-            method: request.method.clone(),
-            url: address.clone() + &self.target(request),
+            request: ReportedRequest {
+                method: request.method.clone(),
+                url: address.clone() + &self.target(request),
+                headers: self.request_fields(exchange),
+                body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
+            },
             replica: request.replica.map(|_| address),
-            request_headers: self.request_fields(exchange),
-            request_body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             response,
             failure,
+            request_id: self.request_id(exchange),
+            response_id,
+            curl: String::new(),
         }
     }
 
     /// An exchange as evidence of a failure: with shortened bodies, and the command that repeats its request.
     pub(crate) fn evidence(&self, exchange: &Exchange) -> ReportedExchange {
-        let recorded = self.exchange(exchange);
-        let request = &exchange.request;
-        let response_id = recorded.response.as_ref().and_then(|response| {
-            let value = |name: &&str| response.headers.iter().find(|(field, _)| field == name);
-            RESPONSE_IDS.iter().find_map(value).map(|(_, value)| value.clone())
-        });
-        ReportedExchange {
-            request_id: self.request_id(exchange),
-            response_id,
-            number: recorded.number,
-            replica: recorded.replica,
-            probe: recorded.probe,
-            sent_at: recorded.sent_at,
-            request: ReportedRequest {
-                method: recorded.method,
-                url: recorded.url,
-                headers: recorded.request_headers,
-                body: recorded.request_body.as_ref().map(shortened),
-            },
-            response: recorded.response.map(|response| ReportedResponse {
-                status: response.status,
-                headers: response.headers,
-                body: shortened(&response.body),
-            }),
-            failure: recorded.failure,
-            curl: self.curl(&[request]),
-        }
+        let mut shown = self.exchange(exchange);
+        shown.curl = self.curl(&[&exchange.request]);
+        let bodies = shown.response.as_mut().map(|response| &mut response.body);
+        bodies.into_iter().chain(&mut shown.request.body).for_each(shorten);
+        shown
     }
 
     /// The `curl` command that repeats requests to one address, on one connection.
@@ -225,14 +210,14 @@ pub fn shown(trace: &Trace, options: &Options) -> Vec<ReportedExchange> {
 }
 
 /// A body for the report.
-fn body(bytes: &[u8], cut: bool, redactor: &Redactor) -> RecordedBody {
+fn body(bytes: &[u8], cut: bool, redactor: &Redactor) -> ReportedBody {
     let (redacted, more) = redactor.redact_beginning(bytes, MAX_RECORDED);
     let whole = String::from_utf8_lossy(&redacted);
     let text = printable(&whole[..whole.floor_char_boundary(MAX_RECORDED)]);
     let is_whole = !more && whole.len() <= MAX_RECORDED;
     let kept = &redacted[..redacted.len().min(MAX_RECORDED)];
     let faithful = kept.starts_with(text.as_bytes());
-    RecordedBody {
+    ReportedBody {
         text,
         base64: (!faithful).then(|| BASE64_STANDARD.encode(kept)),
         size: bytes.len(),
@@ -240,12 +225,12 @@ fn body(bytes: &[u8], cut: bool, redactor: &Redactor) -> RecordedBody {
     }
 }
 
-/// A body as evidence of a failure, shortened.
-fn shortened(body: &RecordedBody) -> String {
-    match body.text.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}… ({} bytes in total)", &body.text[..end], body.size),
-        None if body.cut => format!("{}… ({} bytes in total)", body.text, body.size),
-        None => body.text.clone(),
+/// Shortens a body that is evidence of a failure.
+fn shorten(body: &mut ReportedBody) {
+    let end = body.text.char_indices().nth(MAX_SHOWN).map(|(end, _)| end);
+    if end.is_some() || body.cut {
+        body.text.truncate(end.unwrap_or(body.text.len()));
+        body.text.push_str(&format!("… ({} bytes in total)", body.size));
     }
 }
 
@@ -267,7 +252,9 @@ mod tests {
     #[test]
     fn a_long_body_is_truncated_between_characters_and_its_size_is_reported() {
         let body = "ë".repeat(3_000);
-        let text = shortened(&super::body(body.as_bytes(), false, &Redactor::default()));
+        let mut body = super::body(body.as_bytes(), false, &Redactor::default());
+        shorten(&mut body);
+        let text = body.text;
         assert!(text.ends_with("… (6000 bytes in total)") && text.starts_with("ëë"));
     }
 }

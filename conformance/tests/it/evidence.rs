@@ -78,7 +78,7 @@ fn a_likely_cause_is_in_every_format_that_has_room_for_sentences() {
     let [cause] = report.causes.as_slice() else { panic!("{:?}", report.causes) };
     assert_eq!(cause.sentence, sentence);
     assert_eq!(cause.requirements, ["create.name-required", "create.category-required"]);
-    assert_eq!(report.cause_of("create.name-required").map(|cause| cause.id.as_str()), Some(cause.id.as_str()));
+    assert_eq!(report.cause_of("create.name-required").map(|cause| &cause.id), Some(&cause.id));
     assert!(report.cause_of("create.category-type").is_none(), "a body that was accepted is another matter");
     assert!(plain(&report, Detail::Normal).contains(&format!("Likely causes\n  →  {sentence}\n")));
     // An archive has exchanges only.

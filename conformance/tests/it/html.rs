@@ -94,9 +94,9 @@ fn awkward() -> Report {
     let mut report: Report = serde_json::from_value(value).expect("a report");
     report.exchanges = clean.exchanges;
     for exchange in &mut report.exchanges {
-        exchange.url.push_str(AWKWARD);
-        exchange.method.push_str(AWKWARD);
-        if let Some(body) = &mut exchange.request_body {
+        exchange.request.url.push_str(AWKWARD);
+        exchange.request.method.push_str(AWKWARD);
+        if let Some(body) = &mut exchange.request.body {
             body.text.insert_str(0, AWKWARD);
         }
     }

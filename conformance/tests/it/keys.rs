@@ -130,7 +130,7 @@ async fn one_key_is_one_key_however_its_scheme_is_spelt() {
     let report = judge(Plan::Free, Variation::default(), |_| {}).await;
     let authorization = |name: &str| {
         report.exchanges.iter().find(|exchange| {
-            exchange.request_headers.iter().any(|(field, value)| field == "authorization" && value.starts_with(name))
+            exchange.request.headers.iter().any(|(field, value)| field == "authorization" && value.starts_with(name))
         })
     };
     let lower = authorization("bearer ").expect("a request with the scheme in lower case");

@@ -29,7 +29,7 @@ async fn one_requirement_costs_at_most_eight_requests() {
         let report = judged(Nature { stock, ..Nature::default() }, "get.not-found").await;
         assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
         assert!(report.requests <= 8, "{} requests", report.requests);
-        let is_read = |sent: &animal_store_conformance::report::RecordedExchange| sent.method == "GET";
+        let is_read = |sent: &animal_store_conformance::report::ReportedExchange| sent.request.method == "GET";
         assert!(report.exchanges.iter().all(is_read), "nothing is created");
     }
 }

@@ -188,7 +188,7 @@ fn example(out: &mut String, exchange: &ReportedExchange) -> std::fmt::Result {
         for (name, value) in &response.headers {
             writeln!(out, "  {DIM}{name}: {value}{DIM:#}")?;
         }
-        writeln!(out, "\n  {}\n", response.body)?;
+        writeln!(out, "\n  {}\n", response.body.text)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use animal_store_conformance::report::{RecordedBody, RecordedExchange, RecordedResponse, Report};
+use animal_store_conformance::report::{Report, ReportedBody, ReportedExchange, ReportedRequest, ReportedResponse};
 
 /// Every exchange of the run. A body that the report truncates has a comment.
 #[must_use]
@@ -31,12 +31,12 @@ const UNKNOWN: i64 = -1;
 /// The protocol version of the client. The report does not contain the version of the status line.
 const HTTP: &str = "HTTP/1.1";
 
-fn entry(exchange: &RecordedExchange) -> Value {
+fn entry(exchange: &ReportedExchange) -> Value {
     let time = exchange.elapsed_us as f64 / 1_000.0;
     json!({
         "startedDateTime": exchange.sent_at,
         "time": time,
-        "request": request(exchange),
+        "request": request(&exchange.request),
         "response": exchange.response.as_ref().map_or_else(|| no_response(exchange), response),
         "cache": {},
         // The judge records the beginning of the request and the end of the response; all time between is waiting.
@@ -46,27 +46,27 @@ fn entry(exchange: &RecordedExchange) -> Value {
     })
 }
 
-fn request(exchange: &RecordedExchange) -> Value {
-    let query = exchange.url.split_once('?').map_or("", |(_, query)| query);
+fn request(sent: &ReportedRequest) -> Value {
+    let query = sent.url.split_once('?').map_or("", |(_, query)| query);
     let parameters = query.split('&').filter(|parameter| !parameter.is_empty());
     let mut request = json!({
-        "method": exchange.method,
-        "url": exchange.url,
+        "method": sent.method,
+        "url": sent.url,
         "httpVersion": HTTP,
         "cookies": [],
-        "headers": pairs(&exchange.request_headers),
+        "headers": pairs(&sent.headers),
         "queryString": parameters.map(|parameter| pair(parameter.split_once('=').unwrap_or((parameter, "")))).collect::<Vec<_>>(),
         "headersSize": UNKNOWN,
-        "bodySize": exchange.request_body.as_ref().map_or(0, |body| body.size),
+        "bodySize": sent.body.as_ref().map_or(0, |body| body.size),
     });
-    if let Some(body) = &exchange.request_body {
-        request["postData"] = json!({"mimeType": value(&exchange.request_headers, "content-type"), "text": body.text});
+    if let Some(body) = &sent.body {
+        request["postData"] = json!({"mimeType": value(&sent.headers, "content-type"), "text": body.text});
         comment(&mut request["postData"], body);
     }
     request
 }
 
-fn response(response: &RecordedResponse) -> Value {
+fn response(response: &ReportedResponse) -> Value {
     let body = &response.body;
     let cookies = response.headers.iter().filter(|(name, _)| name == "set-cookie").map(|(_, value)| {
         let cookie = value.split(';').next().unwrap_or(value);
@@ -95,7 +95,7 @@ fn response(response: &RecordedResponse) -> Value {
 }
 
 /// A response with the status 0, as browsers write it, because the format has no exchange without a response.
-fn no_response(exchange: &RecordedExchange) -> Value {
+fn no_response(exchange: &ReportedExchange) -> Value {
     let mut response = json!({
         "status": 0,
         "statusText": "",
@@ -126,7 +126,7 @@ fn value<'r>(fields: &'r [(String, String)], name: &str) -> &'r str {
 }
 
 /// Adds a comment to a body that the report truncates.
-fn comment(content: &mut Value, body: &RecordedBody) {
+fn comment(content: &mut Value, body: &ReportedBody) {
     if body.cut {
         content["comment"] = "truncated: more was received".into();
     }

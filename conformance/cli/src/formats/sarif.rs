@@ -153,7 +153,7 @@ fn web_request(request: &ReportedRequest) -> Value {
         "headers": headers(&request.headers),
     });
     if let Some(body) = &request.body {
-        value["body"] = json!({"text": body});
+        value["body"] = json!({"text": body.text});
     }
     value
 }
@@ -167,7 +167,7 @@ fn web_response(exchange: &ReportedExchange) -> Value {
         "version": "1.1",
         "statusCode": status,
         "headers": headers(fields),
-        "body": {"text": body},
+        "body": {"text": body.text},
     })
 }
 

@@ -13,22 +13,25 @@ mod limiters;
 mod restored;
 mod units;
 
+use std::borrow::Cow;
+
 use animal_store_rules::facts::Facts;
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::Entry;
 use animal_store_rules::rules::Failure;
 use animal_store_rules::rules::alike::decisive;
 use animal_store_rules::verdict::{RequirementVerdict, Status};
+use serde::{Deserialize, Serialize};
 
 /// A likely cause of findings.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Cause {
     /// The name of the cause, for programs.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// The cause in a line; a question where it is a guess.
     pub sentence: String,
     /// The requirements whose failures the cause explains, in the order of the catalogue.
-    pub requirements: Vec<&'static str>,
+    pub requirements: Vec<Cow<'static, str>>,
     /// The numbers of exchanges that show the cause: the first few.
     pub exchanges: Vec<usize>,
 }
@@ -75,7 +78,7 @@ pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[Requi
     .filter_map(|find| find(&broken))
     .collect();
     // Apparently several counters may have a simpler cause.
-    if causes.iter().any(|cause| ["counter-per-replica", "token-bucket"].contains(&cause.id)) {
+    if causes.iter().any(|cause| ["counter-per-replica", "token-bucket"].contains(&&*cause.id)) {
         causes.retain(|cause| cause.id != "several-counters");
     }
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.requirements.len()));
@@ -125,7 +128,7 @@ impl<'v, 'h> Broken<'v, 'h> {
         let explained = self.verdicts().filter(|verdict| requirements.contains(&verdict.requirement.id.as_str()));
         let exchanges = explained.filter_map(|verdict| verdict.failures.first()).flat_map(|first| &first.exchanges);
         let exchanges = exchanges.copied().take(MAX_EXCHANGES).collect();
-        (!requirements.is_empty()).then_some(Cause { id, sentence, requirements, exchanges })
+        Cause::new(id, sentence, requirements, exchanges)
     }
 
     /// The selected requirements with these identifiers that are broken, or were not exercised.
@@ -147,7 +150,17 @@ impl Cause {
         entries: impl IntoIterator<Item = &'c Entry<'c>>,
     ) -> Option<Cause> {
         let exchanges = entries.into_iter().take(MAX_EXCHANGES).map(|entry| entry.exchange.number).collect();
-        (!requirements.is_empty()).then(|| Cause { id, sentence: sentence.into(), requirements, exchanges })
+        Cause::new(id, sentence.into(), requirements, exchanges)
+    }
+
+    fn new(
+        id: &'static str,
+        sentence: String,
+        requirements: Vec<&'static str>,
+        exchanges: Vec<usize>,
+    ) -> Option<Cause> {
+        let requirements: Vec<Cow<'static, str>> = requirements.into_iter().map(Cow::Borrowed).collect();
+        (!requirements.is_empty()).then_some(Cause { id: id.into(), sentence, requirements, exchanges })
     }
 }
 
@@ -172,12 +185,20 @@ mod tests {
 
     /// The sentences of the causes that a trace shows, each with what it explains.
     pub(super) fn shown(builder: TraceBuilder) -> Vec<(String, Vec<&'static str>)> {
-        causes(builder).map(|cause| (cause.sentence, cause.requirements)).collect()
+        let named = |cause: Cause| (cause.sentence, cause.requirements.into_iter().map(name).collect());
+        causes(builder).map(named).collect()
     }
 
     /// The identifiers of those causes.
     pub(super) fn ids(builder: TraceBuilder) -> Vec<&'static str> {
-        causes(builder).map(|cause| cause.id).collect()
+        causes(builder).map(|cause| name(cause.id)).collect()
+    }
+
+    fn name(name: Cow<'static, str>) -> &'static str {
+        match name {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(name) => name.leak(),
+        }
     }
 
     #[test]

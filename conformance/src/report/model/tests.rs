@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 
 use super::Report;
 
-// The enumerations of the rules, repeated here because their crate does not depend on schemars. Tests that validate reports
+// Types of the rules and of the diagnosis, repeated here because their crates do not depend on schemars. Tests that validate reports
 // against the schema show when they differ.
 
 /// The verdict on a run.
@@ -78,6 +78,20 @@ pub(super) enum Status {
     NotExercised,
     /// The requirement is open: the candidate's choice is recorded.
     Observed,
+}
+
+/// A likely common cause of several failures, which the exchanges support.
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "described, never constructed")]
+pub(super) struct LikelyCause {
+    /// The name of the cause, for programs.
+    id: String,
+    /// The cause in a line; a question where it is a guess.
+    sentence: String,
+    /// The requirements whose failures the cause explains completely.
+    requirements: Vec<String>,
+    /// The numbers of the exchanges that show the cause.
+    exchanges: Vec<usize>,
 }
 
 #[test]

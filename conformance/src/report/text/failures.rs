@@ -33,7 +33,7 @@ pub(super) fn list(
     let mut causes: Vec<&str> = Vec::new();
     let mut shown: Vec<&RequirementReport> = Vec::new();
     for requirement in of_kind {
-        let cause = report.cause_of(&requirement.id).map(|cause| cause.id.as_str());
+        let cause = report.cause_of(&requirement.id).map(|cause| &*cause.id);
         let is_explained = cause.is_some_and(|cause| causes.contains(&cause));
         if detail != Detail::Normal || !is_explained && shown.len() < most {
             shown.push(requirement);
@@ -66,7 +66,8 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
     let (shown, is_first) = match report.cause_of(&requirement.id) {
         // The first requirement with this cause is shown in full, and the others in a line for each finding.
         Some(cause) if detail != Detail::Verbose => {
-            let first = report.to_fix().into_iter().find(|r| cause.requirements.contains(&r.id)).map(|r| &r.id);
+            let first =
+                report.to_fix().into_iter().find(|r| cause.requirements.iter().any(|id| *id == r.id)).map(|r| &r.id);
             let is_first = first == Some(&requirement.id);
             page.text(4, PLAIN, &format!("likely cause: {}", cause.sentence));
             (usize::from(is_first), is_first)
@@ -129,7 +130,7 @@ fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, ev
 fn request(report: &Report, exchange: &ReportedExchange) -> String {
     let request = &exchange.request;
     let target = report.shown_target(&request.url);
-    let body = request.body.as_deref().map_or_else(String::new, |body| format!(" {}", with_escapes(body)));
+    let body = request.body.as_ref().map_or_else(String::new, |body| format!(" {}", with_escapes(&body.text)));
     format!("{} {target}{body}", request.method)
 }
 
@@ -137,7 +138,7 @@ fn request(report: &Report, exchange: &ReportedExchange) -> String {
 fn response(exchange: &ReportedExchange) -> String {
     match (&exchange.response, &exchange.failure) {
         (Some(response), _) => {
-            format!("{} {}", response.status, response.body.replace('\n', " ")).trim_end().to_owned()
+            format!("{} {}", response.status, response.body.text.replace('\n', " ")).trim_end().to_owned()
         }
         (None, Some(failure)) => format!("no response: {failure}"),
         (None, None) => "no response".to_owned(),
@@ -158,12 +159,12 @@ fn whole(page: &mut Page, exchange: &ReportedExchange) {
     line(">", &format!("{} {}", request.method, request.url));
     request.headers.iter().for_each(|(name, value)| line(">", &format!("{name}: {value}")));
     if let Some(body) = &request.body {
-        line(">", body);
+        line(">", &body.text);
     }
     if let Some(response) = &exchange.response {
         line("<", &response.status.to_string());
         response.headers.iter().for_each(|(name, value)| line("<", &format!("{name}: {value}")));
-        line("<", &response.body);
+        line("<", &response.body.text);
     }
     if let Some(failure) = &exchange.failure {
         line("<", &format!("no response: {failure}"));

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use animal_store_conformance::layout::at_most;
-use animal_store_conformance::report::{RecordedExchange, Report};
+use animal_store_conformance::report::{Report, ReportedExchange};
 
 /// The maximum number of requests listed; the HAR report contains all.
 const MAX_LISTED: usize = 300;
@@ -22,7 +22,7 @@ pub(super) struct Requests<'r> {
 /// A request in a line.
 pub(super) struct Line<'r> {
     /// The exchange.
-    pub(super) exchange: &'r RecordedExchange,
+    pub(super) exchange: &'r ReportedExchange,
     /// The URL relative to the base URL.
     pub(super) target: &'r str,
     /// The time at which the request was sent, relative to the first one.
@@ -44,19 +44,26 @@ pub(super) fn listed(report: &Report) -> Requests<'_> {
     }
 }
 
-fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r RecordedExchange) -> Line<'r> {
-    let RecordedExchange { url, request_body, response, .. } = exchange;
+fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r ReportedExchange) -> Line<'r> {
     let since = start.zip(sent_at(exchange)).map(|(start, sent)| sent.duration_since(start).as_secs_f64());
     Line {
         exchange,
-        target: report.shown_target(url),
+        target: report.shown_target(&exchange.request.url),
         after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
         took: format!("{:.1}", exchange.elapsed_us as f64 / 1000.0),
-        outcome: response.as_ref().map_or_else(|| "no response".to_owned(), |response| response.status.to_string()),
-        sent: request_body.as_ref().filter(|body| !body.text.is_empty()).map(|body| at_most(&body.text, MAX_SENT)),
+        outcome: exchange
+            .response
+            .as_ref()
+            .map_or_else(|| "no response".to_owned(), |response| response.status.to_string()),
+        sent: exchange
+            .request
+            .body
+            .as_ref()
+            .filter(|body| !body.text.is_empty())
+            .map(|body| at_most(&body.text, MAX_SENT)),
     }
 }
 
-fn sent_at(exchange: &RecordedExchange) -> Option<Timestamp> {
+fn sent_at(exchange: &ReportedExchange) -> Option<Timestamp> {
     exchange.sent_at.parse().ok()
 }

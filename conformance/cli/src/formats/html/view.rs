@@ -106,10 +106,13 @@ pub(super) struct CausedBy<'r> {
 
 /// Takes the findings that a likely cause explains out of the others, and groups them by cause.
 fn caused<'r>(report: &'r Report, findings: &mut Vec<&'r RequirementReport>) -> Vec<CausedBy<'r>> {
-    let mut take = |ids: &[String]| findings.extract_if(.., |finding| ids.contains(&finding.id)).collect::<Vec<_>>();
-    let causes = report.causes.iter();
-    let causes = causes.map(|cause| CausedBy { sentence: &cause.sentence, findings: take(&cause.requirements) });
-    causes.filter(|cause| !cause.findings.is_empty()).collect()
+    let mut causes = Vec::new();
+    for cause in &report.causes {
+        let is_explained = |finding: &mut &RequirementReport| cause.requirements.iter().any(|id| *id == finding.id);
+        causes.push(CausedBy { sentence: &cause.sentence, findings: findings.extract_if(.., is_explained).collect() });
+    }
+    causes.retain(|cause| !cause.findings.is_empty());
+    causes
 }
 
 /// Failures of a requirement of one kind, and the exchanges that show an example.
