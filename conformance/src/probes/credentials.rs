@@ -142,7 +142,7 @@ pub(super) async fn run(session: &mut Session<'_>, amount: Amount, scope: &Scope
     send(session, FURTHER, id, scope).await?;
     let mut left = if amount == Amount::Few { FEW } else { usize::MAX };
     let creates = scope.profile.creates();
-    for row in deck::keyless(session.seed()) {
+    for row in deck::keyless(session.seed) {
         if amount != Amount::Few && !amount.includes(row) {
             continue;
         }

@@ -107,7 +107,7 @@ const SHORT: usize = 200;
 /// A creation with a name that stores and readers alter: the one at this place of those that the seed draws.
 pub(super) fn name(session: &mut Session<'_>, place: usize) -> Option<Request> {
     let is_short = |row: &NearMiss| row.family == NAMES && row.length() < SHORT && !row.is_first;
-    let row = *drawn(session.seed(), is_short).get(place)?;
+    let row = *drawn(session.seed, is_short).get(place)?;
     request(session, row, Target::Create, None).map(|(request, _)| request)
 }
 
@@ -121,7 +121,7 @@ pub(super) fn an_id(session: &Session<'_>) -> Option<i64> {
     // Creations at the same time get their ids in any order.
     ids.sort_unstable();
     // The generator of the session draws what the other probes send.
-    let mut random = fastrand::Rng::with_seed(session.seed() ^ session.trace().exchanges.len() as u64);
+    let mut random = fastrand::Rng::with_seed(session.seed ^ session.trace().exchanges.len() as u64);
     (!ids.is_empty()).then(|| ids[random.usize(..ids.len())])
 }
 

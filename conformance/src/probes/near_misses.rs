@@ -86,7 +86,7 @@ impl Amount {
 /// that may lag.
 pub(super) async fn run(session: &mut Session<'_>, amount: Amount, creates: bool, waits: bool) -> Result<(), Stop> {
     session.begin("near misses");
-    let Deck { mut creations, mut reads } = Deck::drawn(session.seed());
+    let Deck { mut creations, mut reads } = Deck::drawn(session.seed);
     if !creates {
         creations.clear();
         reads.retain(|row| row.place != Place::Path);
@@ -256,7 +256,7 @@ async fn list_and_again(session: &mut Session<'_>) -> Result<(), Stop> {
 pub(super) async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin("near misses");
     let id = deck::an_id(session);
-    let reads = Deck::drawn(session.seed()).reads.into_iter().filter(|row| row.place == Place::Id);
+    let reads = Deck::drawn(session.seed).reads.into_iter().filter(|row| row.place == Place::Id);
     for row in reads.take(OTHER_IDS) {
         if let Some((read, step)) = deck::request(session, row, Target::List, id) {
             ask(session, read, &step).await?;
@@ -275,7 +275,7 @@ pub(super) fn has_room_aside(session: &Session<'_>) -> bool {
 /// Sends the near misses that a small plan has no room for in the probe.
 pub(super) async fn aside(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin_aside(ASIDE_NAME);
-    for row in &Deck::drawn(session.seed()).creations[AMONG_READS..CREATIONS] {
+    for row in &Deck::drawn(session.seed).creations[AMONG_READS..CREATIONS] {
         send(session, row, Amount::Few).await?;
     }
     session.step("");

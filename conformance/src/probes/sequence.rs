@@ -63,7 +63,7 @@ pub(super) fn cost(steps: usize, scope: &Scope) -> Cost {
 pub(super) async fn run(session: &mut Session<'_>, steps: usize, scope: &Scope) -> Result<(), Stop> {
     session.begin("sequence");
     let stages = stages(scope);
-    let mut random = fastrand::Rng::with_seed(session.seed());
+    let mut random = fastrand::Rng::with_seed(session.seed);
     let mut walk = Vec::new();
     while walk.len() < steps {
         walk.extend(circuit(stages.len(), &mut random));

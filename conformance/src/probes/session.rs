@@ -104,8 +104,10 @@ pub struct Session<'r> {
     repetitions: Repetitions,
     names: Names,
     variation: Variation,
-    seed: u64,
-    sends_unknown_keys: bool,
+    /// The seed of the random generator.
+    pub seed: u64,
+    /// Whether the run sends unknown keys.
+    pub sends_unknown_keys: bool,
     /// The random generator of the run.
     pub random: fastrand::Rng,
 }
@@ -194,18 +196,6 @@ impl<'r> Session<'r> {
     /// Whether requests get header fields of other clients from now on, as the seed draws them.
     pub fn vary(&mut self, is_varied: bool) {
         self.variation.is_on = is_varied;
-    }
-
-    /// Whether the run sends unknown keys.
-    #[must_use]
-    pub fn sends_unknown_keys(&self) -> bool {
-        self.sends_unknown_keys
-    }
-
-    /// The seed of the random generator.
-    #[must_use]
-    pub fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// The way in which the requests reach their addresses, for example through a proxy, and their timeout.

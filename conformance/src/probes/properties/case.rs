@@ -87,32 +87,21 @@ fn fill(template: &[u8], session: &mut Session<'_>) -> Vec<u8> {
 
 impl Mutation {
     fn apply(&self, request: Request, key: &str) -> Request {
-        let bearer = |token: &str| format!("Bearer {token}");
-        match self {
-            Mutation::Absent => request,
-            Mutation::Other(token) => request.authorization(bearer(token)),
-            Mutation::Suffix(suffix) => request.authorization(bearer(&format!("{key}{suffix}"))),
-            Mutation::Prefix(prefix) => request.authorization(bearer(&format!("{prefix}{key}"))),
-            Mutation::Cut(percent) => {
-                // A shorter token may be a part of any text by chance, in which it would then be hidden.
-                let length = index(key, *percent).max(LEAST_DISTINCT).min(key.len() - 1);
-                request.authorization(bearer(&key[..length]))
-            }
-            Mutation::Changed(percent) => {
-                request.authorization(bearer(&with_another_character(key, index(key, *percent))))
-            }
-            Mutation::Scheme(scheme) => request.authorization(credential_under(scheme, key)),
-        }
+        // A key is ASCII.
+        let index = |percent: usize| (key.len() - 1) * percent.min(100) / 100;
+        let token = match self {
+            Mutation::Absent => return request,
+            Mutation::Other(token) => token.clone(),
+            Mutation::Suffix(suffix) => format!("{key}{suffix}"),
+            Mutation::Prefix(prefix) => format!("{prefix}{key}"),
+            // A shorter token may be a part of any text by chance, in which it would then be hidden.
+            Mutation::Cut(percent) => key[..index(*percent).max(LEAST_DISTINCT).min(key.len() - 1)].to_owned(),
+            Mutation::Changed(percent) => with_another_character(key, index(*percent)),
+            Mutation::Scheme("") => return request.authorization(key),
+            Mutation::Scheme(scheme) => return request.authorization(format!("{scheme} {key}")),
+        };
+        request.authorization(format!("Bearer {token}"))
     }
-}
-
-/// The index of the character at this percentage of the length of a key, which is ASCII.
-fn index(key: &str, percent: usize) -> usize {
-    (key.len() - 1) * percent.min(100) / 100
-}
-
-fn credential_under(scheme: &str, key: &str) -> String {
-    if scheme.is_empty() { key.to_owned() } else { format!("{scheme} {key}") }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ const MAX_SHRINKS: usize = 24;
 /// Sends `cases` generated requests; without `creates`, none that could create.
 pub(super) async fn run(session: &mut Session<'_>, cases: usize, creates: bool) -> Result<(), Stop> {
     session.begin("properties");
-    let generator = Generator::start(session.seed(), strategies::case);
+    let generator = Generator::start(session.seed, strategies::case);
     // A requirement that is already broken needs no second counterexample.
     let mut known = rules::broken(session.trace());
     for _ in 0..cases {

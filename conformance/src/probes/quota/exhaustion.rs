@@ -188,7 +188,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
                 self.over.get(place % self.over.len()).filter(|_| place < self.over.len() * ATTEMPTS_OVER).cloned()
             }
             // A failure that takes the last place of the window must give nothing back but itself.
-            Turn::Second if remaining == 1 && !self.has_failed_last && self.session.seed() & FAILS_LAST != 0 => {
+            Turn::Second if remaining == 1 && !self.has_failed_last && self.session.seed & FAILS_LAST != 0 => {
                 self.has_failed_last = true;
                 Some(fetch_animal(self.session.random.i64(1 << 61..1 << 62), key))
             }
@@ -242,7 +242,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
     /// Waits some seconds between two refusals of one window, with half of the seeds: a limiter may admit a request now and then.
     async fn pause_between_refusals(&mut self, is_refused: bool) -> Result<(), Stop> {
         let is_running = time_left(self.session).is_some_and(|left| left > 2 * BETWEEN_REFUSALS);
-        if is_refused && is_running && self.session.seed() & PAUSES != 0 {
+        if is_refused && is_running && self.session.seed & PAUSES != 0 {
             self.session.wait(BETWEEN_REFUSALS, "a later response in the exhausted window").await?;
         }
         Ok(())

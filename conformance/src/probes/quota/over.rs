@@ -33,7 +33,7 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
                 (fetch(id), is_404_free),
                 (orders, false),
             ];
-            others.rotate_left((session.seed() % 3) as usize);
+            others.rotate_left((session.seed % 3) as usize);
             others.sort_by_key(|(_, is_free)| !is_free);
             // It names the address of another client, one for documentation (RFC 5737): the key is limited, not the address.
             let list = list(turn).header("X-Forwarded-For", "203.0.113.77");
@@ -83,7 +83,7 @@ pub(super) fn next(session: &mut Session<'_>, request: &Request, key: &ApiKey) -
 
 /// Returns true if the seed chooses one kept connection for the request over the limit and the one that shows the recovery.
 pub(super) fn keeps_its_connection(session: &Session<'_>) -> bool {
-    session.seed() & 4 != 0
+    session.seed & 4 != 0
 }
 
 /// A creation that is valid.
@@ -101,7 +101,7 @@ pub(super) async fn without_a_key(session: &mut Session<'_>, turn: Turn) -> Resu
         Request::new("GET", "/store/orders").authorization(unknown),
     ];
     for mut request in requests {
-        request.authorization = request.authorization.filter(|_| session.sends_unknown_keys());
+        request.authorization = request.authorization.filter(|_| session.sends_unknown_keys);
         session.send(request).await?;
     }
     Ok(())

@@ -42,7 +42,7 @@ const MOMENT: Duration = Duration::from_secs(2);
 
 /// Returns true if the seed chooses to exhaust the first window of the key.
 fn exhausts_the_first(session: &Session<'_>) -> bool {
-    session.seed() % EXHAUSTS_THE_FIRST == 1
+    session.seed % EXHAUSTS_THE_FIRST == 1
 }
 
 /// Returns true if the run has exhausted its first window, so that the next one is free for what the first one had no room for.
@@ -69,7 +69,7 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_asid
     session.wait(half, "a later response in the same window").await?;
     session.send(list_of(1, &key)).await?;
     session.wait(half + AFTER_RESET, "the next window").await?;
-    if session.seed() & BEGINS_AT_ONCE != 8 {
+    if session.seed & BEGINS_AT_ONCE != 8 {
         return Ok(());
     }
     // The first requests of a window come at once, and each must be counted. On a Free key they leave fewer for the end of the window, so
