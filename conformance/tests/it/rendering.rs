@@ -33,7 +33,7 @@ fn no_line_is_wider_than_the_terminal_but_for_commands_which_are_whole() {
 
 #[test]
 fn the_reports_for_machines_are_the_reviewed_ones() {
-    for format in &FORMATS {
+    for format in FORMATS {
         let report = if format.name == "markdown" { sample::report() } else { sample::short_report() };
         check(&format!("report-{}", format.name), &without_files(format.render(&report).as_str()));
     }
@@ -57,7 +57,7 @@ fn without_files(page: &str) -> String {
 #[test]
 fn no_format_lets_through_what_could_act_on_a_terminal() {
     let report = sample::report();
-    for format in &FORMATS {
+    for format in FORMATS {
         let rendered = format.render(&report).to_string();
         let acting: Vec<char> = rendered
             .chars()

@@ -114,7 +114,7 @@ async fn whatever_a_server_repeats_of_the_key_is_in_no_report_and_in_no_trace() 
 }
 
 fn in_every_format(name: &str, report: &Report) {
-    for format in &FORMATS {
+    for format in FORMATS {
         check(&format!("{name}: {}", format.name), format.render(report).as_str(), KEY);
     }
     check(&format!("{name}: the text"), text::render(report, Detail::Verbose, 100).as_str(), KEY);

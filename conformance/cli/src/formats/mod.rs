@@ -48,7 +48,7 @@ impl Format {
 }
 
 /// Every report format, except the text for a terminal.
-pub static FORMATS: [Format; 7] = [
+pub static FORMATS: &[Format] = &[
     Format::new("json", "Complete report for programs", json::render, Printable::json),
     Format::new("html", "HTML page", html::render, Printable::document),
     Format::new("junit", "JUnit XML test results for CI systems", junit::render, Printable::document),
