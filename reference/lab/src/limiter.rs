@@ -68,6 +68,10 @@ pub enum Failed {
     Missing,
     /// Any other failed request.
     Malformed,
+    /// Requests that get 400.
+    BadRequest,
+    /// Creations that get 400.
+    BadBody,
 }
 
 /// The counting of failed requests.
@@ -83,14 +87,18 @@ pub enum Failures {
 }
 
 impl Failures {
-    /// Returns true if a response with this status belongs to a request that does not count for good.
-    fn spare(self, status: u16) -> bool {
+    /// Returns true if a request with a response of this status does not count for good.
+    fn spare(self, request: &Request, status: u16) -> bool {
         let is_missing = matches!(status, 404 | 410);
         match self {
             Failures::Count => false,
-            Failures::Free(which) | Failures::GivenBack(which) => {
-                status >= 400 && (which == Failed::Any || is_missing == (which == Failed::Missing))
-            }
+            Failures::Free(which) | Failures::GivenBack(which) => match which {
+                Failed::Any => status >= 400,
+                Failed::Missing => is_missing,
+                Failed::Malformed => status >= 400 && !is_missing,
+                Failed::BadRequest => status == 400,
+                Failed::BadBody => status == 400 && request.is_create(),
+            },
         }
     }
 }
@@ -494,7 +502,7 @@ impl Policy {
         if matches!(self.flaw, Some(Flaw::ForgivesTheLast)) && response.status >= 400 && reported.remaining == 0 {
             count.used = 0;
         }
-        let is_spared = reported.counted && self.failures.spare(response.status);
+        let is_spared = reported.counted && self.failures.spare(request, response.status);
         let is_free = matches!(self.failures, Failures::Free(_));
         if is_spared && is_free {
             count.give_back();

@@ -195,6 +195,11 @@ pub(super) fn choices() -> Vec<Choice> {
                 response.refuse(501);
             }
         }),
+        other("orders.answer", "payment-required", "Store orders get 402.").inside(|request, response, _| {
+            if request.is_orders() && response.status == 200 {
+                response.refuse(402);
+            }
+        }),
         other("orders.answer", "object", "Store orders are an object with an array in it.").alters(
             200,
             Request::is_orders,
