@@ -66,7 +66,7 @@ impl Amount {
     pub(super) fn cost_of_reads(self) -> Cost {
         let reads = near_misses().iter().filter(|row| is_read(row));
         let keyed = if self == Amount::Few { READS } else { reads.filter(|row| self.includes(row)).count() };
-        Cost { keyed: keyed + FIXED, keyless: 5, animals: 0 }
+        Cost { keyed: keyed + FIXED, keyless: 7, animals: 0 }
     }
 
     /// The usual cost of the probe.
@@ -282,13 +282,17 @@ pub(super) async fn aside(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Sends a request with the key, and then without one on the same connection: it must not remember the key, and a cache must not serve
-/// its response.
+/// Sends a request with the key, and then without one and with an unknown one on the same connection: it must not remember the key, and
+/// a cache must not serve its response.
 async fn ask_and_again_without_a_key(session: &mut Session<'_>, request: Request, step: &str) -> Result<(), Stop> {
     let keyed = session.on_kept_connection(request.clone());
     let replica = ask(session, keyed, step).await?.request.replica;
     session.step(format!("{step} without a key, after the same with it"));
-    let keyless = session.on_kept_connection(request).at(replica);
+    let keyless = session.on_kept_connection(request.clone()).at(replica);
     session.ask_without_key(keyless).await?;
+    session.step(format!("{step} with an unknown key, after the same with the key"));
+    let unknown = format!("Bearer conform-unknown-{:016x}", session.random.u64(..));
+    let unknown = session.on_kept_connection(request.authorization(unknown)).at(replica);
+    session.ask_without_key(unknown).await?;
     Ok(())
 }
