@@ -244,3 +244,35 @@ fn others_whose_requests_drop_out_of_a_log_are_no_reset_that_moves() {
     let log = at(at(first, 4_100, 55, 54), 55_900, 3, 40);
     assert_eq!(explained(log).1, []);
 }
+
+#[test]
+fn the_count_of_a_day_is_not_that_of_a_minute_that_slides() {
+    let (per_minute, per_day) = (10, 25);
+    let mut builder = TraceBuilder::at("2026-06-01T12:00:00Z").plan(Some(PlanLimits { per_minute, per_day }));
+    // The number of requests in each minute of the clock.
+    let mut minutes = [0; 5];
+    let (mut now, mut days_shown) = (0, 0);
+    let first = [0, 1, 2, 3, 4, 5, 6, 7];
+    for second in
+        first.into_iter().chain([75, 90, 110, 118, 130, 140, 150, 160, 170, 178, 190, 200, 210, 220, 230, 238])
+    {
+        let (minute, into) = (second as usize / 60, second % 60);
+        minutes[minute] += 1;
+        let before = if minute == 0 { 0 } else { minutes[minute - 1] };
+        let used = minutes[minute] + before * (60 - into as u64) / 60;
+        let used_today: u64 = minutes.iter().sum();
+        assert!(used <= per_minute && used_today <= per_day, "a lawful server admits no more");
+        let is_day = per_day - used_today < per_minute - used;
+        let (remaining, limit, end) = if is_day {
+            (per_day - used_today, per_day, 12 * 3_600)
+        } else {
+            (per_minute - used, per_minute, (minute as i64 + 1) * 60)
+        };
+        days_shown += u64::from(is_day);
+        builder = builder.wait_millis(second * 1_000 - now).window(end - second).list(200, remaining, limit);
+        now = second * 1_000 + 10;
+    }
+    assert!(days_shown > 2, "{days_shown} responses show the day");
+    let (best, kinds) = explained(builder);
+    assert_eq!((best.cut, kinds), (Cut::Weighted, vec![]), "{best}");
+}
