@@ -570,7 +570,8 @@ impl<'t, 'h> Shares<'t, 'h> {
             let (before, itself) = self.in_last_minute(at);
             return (before, itself, self.every_in_last_minute(at));
         }
-        let candidates: Vec<usize> = match self.reported[at] {
+        // The response may report the day, whose count says nothing about the minute.
+        let candidates: Vec<usize> = match self.reported[at].filter(|epoch| self.minutes.places.contains(epoch)) {
             Some(epoch) => vec![epoch],
             None => self.minutes.members[at].iter().map(|member| member.epoch).collect(),
         };
