@@ -59,9 +59,17 @@ Examples:
   animal-lab challenge --plan pro --report json=missed.json -- npm test"
 )]
 pub struct ChallengeArgs {
-    /// Lawful servers to try that make many choices at once, of the seeds from 1; at most 1000
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=1_000))]
-    pub lawful: u64,
+    /// Try one fault for each requirement, one choice on each axis, and no servers that make many choices
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Succeed although faults are missed, if at least this number is noticed and no lawful server is refused
+    #[arg(long, value_name = "COUNT")]
+    pub at_least: Option<usize>,
+
+    /// Lawful servers to try that make many choices at once, of the seeds from 1; at most 1000 [default: 10, with --quick 0]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(..=1_000))]
+    pub lawful: Option<u64>,
 
     /// Lawful choices to try, each by itself: the beginning of their names, or a pattern with `*`; repeatable. Without it and
     /// without --fault: all
@@ -88,9 +96,9 @@ pub struct ChallengeArgs {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..60))]
     pub fast_windows: Option<u32>,
 
-    /// Write a report for programs; repeatable
-    #[arg(long, value_name = "json=FILE", value_parser = report)]
-    pub report: Vec<PathBuf>,
+    /// Write the whole report, for people (text) or for programs (json); repeatable
+    #[arg(long, value_name = "text|json=FILE", value_parser = report)]
+    pub report: Vec<(ReportFormat, PathBuf)>,
 
     /// The test suite: exit code 0 means that it accepts the server. `{url}` and `{key}` stand for the base address and the
     /// key, which are in `CHALLENGE_URL` and `CHALLENGE_KEY` as well
@@ -98,7 +106,22 @@ pub struct ChallengeArgs {
     pub command: Vec<OsString>,
 }
 
-/// Reads the file of a report.
-fn report(text: &str) -> Result<PathBuf, &'static str> {
-    text.strip_prefix("json=").filter(|path| !path.is_empty()).map(PathBuf::from).ok_or("it must be json=FILE")
+/// A format of the report of a challenge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Reads the format and the file of a report.
+fn report(text: &str) -> Result<(ReportFormat, PathBuf), &'static str> {
+    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).unwrap_or_default();
+    let format = match format {
+        "text" => ReportFormat::Text,
+        "json" => ReportFormat::Json,
+        _ => return Err("it must be text=FILE or json=FILE"),
+    };
+    Ok((format, path.into()))
 }
