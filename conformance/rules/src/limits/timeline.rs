@@ -128,10 +128,7 @@ impl Event<'_> {
 
     /// Returns true if the server let the request pass its limit.
     pub(super) fn is_admitted(&self) -> bool {
-        matches!(
-            self.outcome,
-            Outcome::Succeeded | Outcome::Malformed | Outcome::MalformedBody | Outcome::Missing
-        )
+        matches!(self.outcome, Outcome::Succeeded | Outcome::Malformed | Outcome::MalformedBody | Outcome::Missing)
     }
 }
 

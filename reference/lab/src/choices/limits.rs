@@ -37,10 +37,18 @@ pub fn choices() -> Vec<Choice> {
             .limits(|policy| policy.failures = Failures::Free(Failed::Any)),
         other("headers.refused-count", "malformed-free", "Malformed requests use nothing up.")
             .limits(|policy| policy.failures = Failures::Free(Failed::Malformed)),
-        other("headers.refused-count", "bad-request-free", "Requests that get 400 use nothing up, unlike other failures.")
-            .limits(|policy| policy.failures = Failures::Free(Failed::BadRequest)),
-        other("headers.refused-count", "bad-body-free", "Creations that get 400 use nothing up, unlike other failures.")
-            .limits(|policy| policy.failures = Failures::Free(Failed::BadBody)),
+        other(
+            "headers.refused-count",
+            "bad-request-free",
+            "Requests that get 400 use nothing up, unlike other failures.",
+        )
+        .limits(|policy| policy.failures = Failures::Free(Failed::BadRequest)),
+        other(
+            "headers.refused-count",
+            "bad-body-free",
+            "Creations that get 400 use nothing up, unlike other failures.",
+        )
+        .limits(|policy| policy.failures = Failures::Free(Failed::BadBody)),
         other("headers.refused-count", "bad-body-given-back", "Creations that get 400 are given back once reported.")
             .limits(|policy| policy.failures = Failures::GivenBack(Failed::BadBody)),
         other("headers.refused-count", "missing-free", "Requests for an animal that does not exist use nothing up.")

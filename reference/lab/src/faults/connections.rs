@@ -38,16 +38,19 @@ pub(super) fn faults() -> Vec<Fault> {
                     give_key(request, server);
                 }
             }),
-        fault("auth.invalid-key.connection-remembers-key", "A connection that carried a key takes any other key for it.")
-            .edit(|request, server| {
-                let is_known = server.key_of(request).is_some();
-                let is_trusted = server.own(|connections: &mut Connections| {
-                    is_known && connections.insert(request.connection) || connections.contains(&request.connection)
-                });
-                if is_trusted && !is_known && !request.authorization().is_empty() {
-                    give_key(request, server);
-                }
-            }),
+        fault(
+            "auth.invalid-key.connection-remembers-key",
+            "A connection that carried a key takes any other key for it.",
+        )
+        .edit(|request, server| {
+            let is_known = server.key_of(request).is_some();
+            let is_trusted = server.own(|connections: &mut Connections| {
+                is_known && connections.insert(request.connection) || connections.contains(&request.connection)
+            });
+            if is_trusted && !is_known && !request.authorization().is_empty() {
+                give_key(request, server);
+            }
+        }),
         fault("service.complete-answer.second-request-unanswered", "The second request of a connection hangs.").after(
             |request, response, server| {
                 if !server.own(|connections: &mut Connections| connections.insert(request.connection)) {
