@@ -194,7 +194,7 @@ impl Control {
 
     async fn put_back(&self, snapshot: &Snapshot, _alone: &Alone<'_>) -> Result<usize, ControlError> {
         let app = &self.parts.app;
-        app.replace(snapshot.catalogue.clone()).await?;
+        app.store.replace(snapshot.catalogue.clone()).await?;
         app.keys.set_usage(&snapshot.usage);
         self.parts.lab.restart().await.map_err(ControlError::Failed)?;
         Ok(snapshot.catalogue.len())
