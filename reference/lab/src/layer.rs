@@ -29,13 +29,7 @@ pub struct Layer {
 
 impl fmt::Debug for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Layer")
-            .field("before", &self.before.is_some())
-            .field("takes", &self.takes)
-            .field("after", &self.after.is_some())
-            .field("outermost", &self.outermost)
-            .field("draw", &self.draw)
-            .finish_non_exhaustive()
+        f.debug_struct("Layer").field("outermost", &self.outermost).field("draw", &self.draw).finish_non_exhaustive()
     }
 }
 

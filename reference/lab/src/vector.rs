@@ -43,29 +43,22 @@ pub struct Vector {
 #[error("{0}")]
 pub struct VectorError(String);
 
-/// A subject that only one part of a server can decide, and a predicate for the settings that decide it.
-type Decision = (&'static str, fn(&Setting) -> bool);
-
-/// The subjects that only one part of a server can decide.
-const DECISIONS: [Decision; 4] = [
-    ("how requests are counted", |setting| setting.counts_in_layer),
-    ("where the API lives", |setting| setting.base_path.is_some()),
-    ("when the clock starts", |setting| setting.start_at.is_some()),
-    ("which animals there are at the start", |setting| setting.stock > 0),
-];
-
-/// The subject that the ban of a setting decides.
-const BANS: &str = "when keys are banned";
+/// The subjects that only one part of a server can decide, each with the decision of a setting. Only the last one leaves room for a fault
+/// with a rate, and the reference starts with those between the first and the last.
+fn decisions(setting: &Setting) -> [(&'static str, Option<String>); 5] {
+    [
+        ("how requests are counted", setting.counts_in_layer.then(String::new)),
+        ("where the API lives", setting.base_path.map(str::to_owned)),
+        ("when the clock starts", setting.start_at.map(str::to_owned)),
+        ("when keys are banned", setting.ban.map(|ban| format!("{ban:?}"))),
+        ("which animals there are at the start", (setting.stock > 0).then(String::new)),
+    ]
+}
 
 /// Returns the subject that both settings decide.
 fn clash(first: &Setting, second: &Setting) -> Option<&'static str> {
-    DECISIONS.iter().find(|(_, decides)| decides(first) && decides(second)).map(|(about, _)| *about)
-}
-
-/// Returns the subject that a setting decides for all requests at once. Animals of the start are no such subject.
-fn decides_for_all(setting: &Setting) -> Option<&'static str> {
-    let ban = setting.ban.is_some().then_some(BANS);
-    ban.or_else(|| DECISIONS[..3].iter().find(|(_, decides)| decides(setting)).map(|(about, _)| *about))
+    let decided = decisions(first).into_iter().zip(decisions(second));
+    decided.into_iter().find(|((_, one), (_, other))| one.is_some() && other.is_some()).map(|((about, _), _)| about)
 }
 
 impl Vector {
@@ -85,7 +78,8 @@ impl Vector {
             let fault = known.iter().find(|fault| fault.name == *name);
             let fault = fault.ok_or_else(|| unknown("fault", name, known.iter().map(|fault| fault.name.clone())))?;
             if rate.is_some()
-                && let Some(about) = decides_for_all(&fault.variation().setting)
+                && let Some((about, _)) =
+                    decisions(&fault.variation().setting)[..4].iter().find(|(_, decision)| decision.is_some())
             {
                 let message = format!("`{name}` can have no rate: it decides {about} for all requests");
                 return Err(VectorError(message));
@@ -139,13 +133,8 @@ impl Vector {
     /// Returns the subject of a start setting of the reference in which another server differs.
     #[must_use]
     pub(crate) fn set_up_differs(&self, other: &Vector) -> Option<&'static str> {
-        let (one, other) = (self.variation().setting, other.variation().setting);
-        let differs = [
-            (one.base_path != other.base_path, DECISIONS[1].0),
-            (one.start_at != other.start_at, DECISIONS[2].0),
-            (one.ban != other.ban, BANS),
-        ];
-        differs.into_iter().find(|(differs, _)| *differs).map(|(_, about)| about)
+        let both = decisions(&self.variation().setting).into_iter().zip(decisions(&other.variation().setting));
+        both.skip(1).take(3).find(|(one, other)| one != other).map(|((about, _), _)| about)
     }
 
     /// Returns true if the server is the plain reference.
