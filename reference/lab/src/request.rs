@@ -1,5 +1,6 @@
 //! A request on its way through the layers.
 
+use animal_store_rules::trace::exchange::Request as Observed;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::{Map, Value};
 
@@ -26,6 +27,22 @@ pub struct Request {
     pub body: Vec<u8>,
     /// The end of each received part of the body: of a chunk, or of one read from the connection.
     pub chunk_ends: Vec<usize>,
+}
+
+/// A request as the judge's crates know it, without the bytes of its body.
+pub(crate) fn observed(method: &Method, path: &str, query: Option<&str>, headers: &HeaderMap) -> Observed {
+    let mut observed = Observed::new(method.as_str(), path);
+    observed.query = query.map(str::to_owned);
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        match name.as_str() {
+            "authorization" if observed.authorization.is_none() => observed.authorization = Some(value),
+            "content-type" if observed.body.is_none() => observed = observed.body(&value, ""),
+            "content-type" => {}
+            name => observed.headers.push((name.to_owned(), value)),
+        }
+    }
+    observed
 }
 
 /// The number of decimal digits that any double holds.
