@@ -1,5 +1,7 @@
 //! A request on its way through the layers.
 
+use std::fmt::Display;
+
 use animal_store_rules::trace::exchange::Request as Observed;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::{Map, Value};
@@ -91,22 +93,46 @@ impl Request {
         self.is_get() && self.id().is_none()
     }
 
-    /// Returns true for `GET /pets/{petId}` with an identifier that is an int64.
-    #[must_use]
-    pub fn gets_id(&self) -> bool {
-        self.is_get() && self.id().is_some()
-    }
-
     /// Returns true for `GET /store/orders`.
     #[must_use]
     pub fn is_orders(&self) -> bool {
         self.method == Method::GET && self.path == "/store/orders"
     }
 
-    /// The identifier in the path, if it is an int64.
+    /// The text of the identifier of `GET /pets/{petId}`.
+    fn id_text(&self) -> Option<&str> {
+        self.path.strip_prefix("/pets/").filter(|_| self.is_get())
+    }
+
+    /// The identifier of `GET /pets/{petId}`, if it is an int64.
     #[must_use]
     pub fn id(&self) -> Option<i64> {
-        self.path.strip_prefix("/pets/")?.parse().ok()
+        self.id_text()?.parse().ok()
+    }
+
+    /// Gives `GET /pets/{petId}` another identifier, if the function returns one.
+    pub fn look_up<T: Display>(&mut self, other: impl FnOnce(&str) -> Option<T>) {
+        if let Some(id) = self.id_text().and_then(other) {
+            self.path = format!("/pets/{id}");
+        }
+    }
+
+    /// The number of animals that a list is asked for, if it is a number.
+    #[must_use]
+    pub fn limit(&self) -> Option<usize> {
+        usize::try_from(self.number_of("limit")?).ok()
+    }
+
+    /// The largest number of animals that a list may have.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
+        self.limit().unwrap_or(20)
+    }
+
+    /// Returns true for the animals that the filter of a list selects.
+    #[must_use]
+    pub fn selects(&self, pet: &Value) -> bool {
+        self.parameter("status").is_none_or(|status| pet["status"] == status)
     }
 
     /// The value of a query parameter, as it stands in the URL.
@@ -133,12 +159,6 @@ impl Request {
     #[must_use]
     pub fn authorization(&self) -> &str {
         self.header("authorization")
-    }
-
-    /// The bytes of `Authorization`; empty for none.
-    #[must_use]
-    pub fn authorization_bytes(&self) -> &[u8] {
-        self.headers.get("authorization").map_or(&[], HeaderValue::as_bytes)
     }
 
     /// The value of a header field; empty for none.
@@ -186,6 +206,30 @@ impl Request {
             Value::Object(members) => Some(members),
             _ => None,
         }
+    }
+
+    /// The members of the animal that the request creates.
+    #[must_use]
+    pub fn pet(&self) -> Option<Map<String, Value>> {
+        self.object().filter(|_| self.is_create())
+    }
+
+    /// A member of the animal that the request creates.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<Value> {
+        self.pet()?.remove(name)
+    }
+
+    /// The name of the animal that the request creates.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        self.member("name")?.as_str().map(str::to_owned)
+    }
+
+    /// Returns true if the request creates an animal without this member.
+    #[must_use]
+    pub fn lacks(&self, member: &str) -> bool {
+        self.pet().is_some_and(|pet| !pet.contains_key(member))
     }
 
     /// Sets a JSON body and its media type.

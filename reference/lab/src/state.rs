@@ -1,7 +1,8 @@
 //! The state that the layers of one server use.
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -38,6 +39,15 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The counter of [`ServerState::count`].
 #[derive(Default)]
 struct Counter(u64);
+
+/// The values of a type that [`ServerState::is_new`] has remembered.
+struct Seen<T>(HashSet<T>);
+
+impl<T> Default for Seen<T> {
+    fn default() -> Seen<T> {
+        Seen(HashSet::new())
+    }
+}
 
 impl ServerState {
     pub(super) fn new(app: Arc<App>, setting: &Setting) -> Result<ServerState, StoreError> {
@@ -139,6 +149,17 @@ impl ServerState {
             *last = period;
             *count
         })
+    }
+
+    /// Remembers a value for this fault or choice. Returns true if it is new.
+    pub fn is_new<T: Eq + Hash + Send + 'static>(&self, value: T) -> bool {
+        self.own(|seen: &mut Seen<T>| seen.0.insert(value))
+    }
+
+    /// Returns true if this fault or choice has remembered a value.
+    #[must_use]
+    pub fn has_seen<T: Eq + Hash + Send + 'static>(&self, value: &T) -> bool {
+        self.own(|seen: &mut Seen<T>| seen.0.contains(value))
     }
 
     /// Uses the memory of this fault or choice, found by its type. It is empty when the server starts.
