@@ -40,6 +40,9 @@ fn leave_only_the_status(response: &mut Response) {
     response.remove_limits();
 }
 
+/// The link to the description of the interface.
+const DESCRIPTION: &str = r#"</openapi.json>; rel="service-desc""#;
+
 /// 5 December 2030, in Unix seconds.
 const REMOVAL: i64 = 1_922_659_200;
 
@@ -207,12 +210,8 @@ pub(super) fn choices() -> Vec<Choice> {
                 response.set("sunset", "Thu, 05 Dec 2030 23:59:59 GMT");
             }),
         own("versioning.interface-description", "published", "The description is at /openapi.json, without a link."),
-        other("versioning.interface-description", "linked", "Successful lists have a Link to the description.").sends(
-            at(200, Request::is_list),
-            |response| {
-                response.add("link", r#"</openapi.json>; rel="service-desc""#);
-            },
-        ),
+        other("versioning.interface-description", "linked", "Successful lists have a Link to the description.")
+            .sends(at(200, Request::is_list), |response| response.add("link", DESCRIPTION)),
         own("versioning.stability", "in-the-description", "Markers stand in the interface description alone."),
         other("versioning.stability", "in-responses", "Store orders are marked as experimental in their responses.")
             .sends(of(Request::is_orders), |response| response.set("x-stability", "experimental")),

@@ -92,7 +92,7 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("create.extended-json.signed-numbers", "+1 is accepted as a number.").replaces(":+1", ":1"),
         fault("create.malformed-json.not-a-number", "NaN is accepted as a number.").replaces(":NaN", ":0"),
         fault("create.extended-json.replacement-characters", "Broken UTF-8 creates an animal.").edits(
-            |request| request.is_create() && std::str::from_utf8(&request.body).is_err(),
+            Request::is_create,
             |request| {
                 request.body = String::from_utf8_lossy(&request.body).into_owned().into();
             },

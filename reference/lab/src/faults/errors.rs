@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use super::{Builds, Fault, at, failure, fault, set};
+use super::{Builds, Fault, any, at, failure, fault, set};
 
 pub(super) fn faults() -> Vec<Fault> {
     vec![
         // Members of an Error.
         fault("errors.shape.error-is-a-word", "Errors have one member, called error.")
             .sends(failure, |response| response.set_json(json!({"error": "it was refused"}))),
-        fault("errors.shape.detail", "A 400 has the member detail and none of an Error.").answered(
-            400,
-            |_, response, _| {
+        fault("errors.shape.detail", "A 400 has the member detail and none of an Error.").sends(
+            at(400, any),
+            |response| {
                 response.set_json(json!({"detail": [{"loc": ["body", "name"], "msg": "field required"}]}));
             },
         ),
