@@ -18,7 +18,7 @@ use crate::running::passed_on;
 use crate::{ConnectionNumber, Lab, Variation};
 
 /// The layer around a server: a variation, a mock, or both.
-pub struct LabLayer {
+pub(crate) struct LabLayer {
     app: Arc<App>,
     lab: Option<Arc<Lab>>,
     mock: Mock,
@@ -27,8 +27,7 @@ pub struct LabLayer {
 
 impl LabLayer {
     /// The layer around the server of `app`. The mock stands around the variation.
-    #[must_use]
-    pub fn extended(app: Arc<App>, lab: Option<Arc<Lab>>, mock: Mock, notice: String) -> Extended {
+    pub(crate) fn extended(app: Arc<App>, lab: Option<Arc<Lab>>, mock: Mock, notice: String) -> Extended {
         let layer = Arc::new(LabLayer { app, lab, mock, connections: AtomicU64::new(0) });
         Extended { around: Box::new(move |entrance| layer.around(entrance)), notice }
     }

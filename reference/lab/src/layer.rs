@@ -46,8 +46,7 @@ impl Layer {
 
     /// Delays each response by this time of the machine's clock, so that requests that are sent together are certain to be
     /// concurrent.
-    #[must_use]
-    pub fn taking(mut self, time: Duration) -> Layer {
+    pub(crate) fn taking(mut self, time: Duration) -> Layer {
         self.takes = time;
         self
     }

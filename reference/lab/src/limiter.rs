@@ -16,7 +16,7 @@ const RACE: Duration = Duration::from_millis(20);
 
 /// The beginning of a window.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Anchor {
+pub(crate) enum Anchor {
     /// A window begins with each minute of the clock.
     #[default]
     Clock,
@@ -48,7 +48,7 @@ impl Anchor {
 
 /// The time at which the headers of a response are written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Written {
+pub(crate) enum Written {
     /// After the request was counted.
     #[default]
     After,
@@ -60,7 +60,7 @@ pub enum Written {
 
 /// A defect of a limiter.
 #[derive(Clone, Copy, Debug)]
-pub enum Flaw {
+pub(crate) enum Flaw {
     /// The limiter admits this number of requests more, or fewer if negative, than the limit that it reports.
     OffBy(i64),
     /// Requests are counted by these groups instead of by their keys.
@@ -100,39 +100,39 @@ pub enum Flaw {
 
 /// The way in which a limiter counts, refuses and reports: by default, as the reference does.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Policy {
+pub(crate) struct Policy {
     /// The beginning of a minute.
-    pub anchor: Anchor,
+    pub(crate) anchor: Anchor,
     /// The length of the slots of a log in seconds, if it has slots: a request counts as if it had come when its slot began.
-    pub slot: Option<i64>,
+    pub(crate) slot: Option<i64>,
     /// Whether the headers report the day.
-    pub reports_day: bool,
+    pub(crate) reports_day: bool,
     /// The time at which the headers are written.
-    pub written: Written,
+    pub(crate) written: Written,
     /// The statuses of responses whose requests do not count.
-    pub free: Option<fn(status: u16) -> bool>,
+    pub(crate) free: Option<fn(status: u16) -> bool>,
     /// Whether such a request counts in its own response, and not afterwards.
-    pub gives_back: bool,
+    pub(crate) gives_back: bool,
     /// Whether refused requests count.
-    pub counts_refusals: bool,
+    pub(crate) counts_refusals: bool,
     /// The number of seconds that `Retry-After` adds to the end of the window.
-    pub extra_wait: i64,
+    pub(crate) extra_wait: i64,
     /// Whether `Retry-After` is a date.
-    pub dates: bool,
+    pub(crate) dates: bool,
     /// Whether a 429 has no body.
-    pub empty: bool,
+    pub(crate) empty: bool,
     /// The length of the ban that a second refused request causes, in seconds, if it causes one.
-    pub ban: Option<i64>,
+    pub(crate) ban: Option<i64>,
     /// The number of the request at which another client causes a ban of the key, and the length of the ban in seconds.
-    pub banned: Option<(u64, i64)>,
+    pub(crate) banned: Option<(u64, i64)>,
     /// Whether callers are distinguished by their address, so that requests without a key count against the same limit.
-    pub by_address: bool,
+    pub(crate) by_address: bool,
     /// The number of requests after which another client sends one with the same key.
-    pub others: Option<u64>,
+    pub(crate) others: Option<u64>,
     /// The interval, in milliseconds, at which another client sends a request with the same key.
-    pub steady: Option<i64>,
+    pub(crate) steady: Option<i64>,
     /// The defect, if the limiter is not lawful.
-    pub flaw: Option<Flaw>,
+    pub(crate) flaw: Option<Flaw>,
 }
 
 #[derive(Default)]
@@ -192,7 +192,7 @@ struct Reported {
 }
 
 /// A group of requests that are counted together: usually the number of a key, and a part of its requests.
-pub type Group = (i64, u64);
+pub(crate) type Group = (i64, u64);
 
 #[derive(Default)]
 struct Ledger {
@@ -205,8 +205,7 @@ struct Ledger {
 }
 
 /// The layer that applies a policy.
-#[must_use]
-pub fn limiter(policy: Policy) -> Layer {
+pub(crate) fn limiter(policy: Policy) -> Layer {
     let takes = if matches!(policy.flaw, Some(Flaw::Races(_))) { RACE } else { Duration::ZERO };
     Layer::default()
         .taking(takes)

@@ -52,8 +52,7 @@ const DIGITS_OF_A_DOUBLE: usize = 15;
 
 impl Request {
     /// Returns true for `GET /pets`.
-    #[must_use]
-    pub fn is_list(&self) -> bool {
+    pub(crate) fn is_list(&self) -> bool {
         self.method == Method::GET && self.path == "/pets"
     }
 
@@ -64,38 +63,32 @@ impl Request {
     }
 
     /// Returns true for `GET /pets/{petId}`.
-    #[must_use]
-    pub fn is_get(&self) -> bool {
+    pub(crate) fn is_get(&self) -> bool {
         self.method == Method::GET && self.path.starts_with("/pets/")
     }
 
     /// Returns true for a list with this value of a parameter.
-    #[must_use]
-    pub fn lists_with(&self, name: &str, value: &str) -> bool {
+    pub(crate) fn lists_with(&self, name: &str, value: &str) -> bool {
         self.is_list() && self.parameter(name) == Some(value)
     }
 
     /// Returns true for a list that lacks a parameter.
-    #[must_use]
-    pub fn lists_without(&self, name: &str) -> bool {
+    pub(crate) fn lists_without(&self, name: &str) -> bool {
         self.is_list() && self.parameter(name).is_none()
     }
 
     /// Returns true for a list with a filter.
-    #[must_use]
-    pub fn lists_by_status(&self) -> bool {
+    pub(crate) fn lists_by_status(&self) -> bool {
         self.is_list() && self.parameter("status").is_some()
     }
 
     /// Returns true for `GET /pets/{petId}` with an identifier that no animal can have.
-    #[must_use]
-    pub fn gets_malformed(&self) -> bool {
+    pub(crate) fn gets_malformed(&self) -> bool {
         self.is_get() && self.id().is_none()
     }
 
     /// Returns true for `GET /store/orders`.
-    #[must_use]
-    pub fn is_orders(&self) -> bool {
+    pub(crate) fn is_orders(&self) -> bool {
         self.method == Method::GET && self.path == "/store/orders"
     }
 
@@ -105,50 +98,44 @@ impl Request {
     }
 
     /// The identifier of `GET /pets/{petId}`, if it is an int64.
-    #[must_use]
-    pub fn id(&self) -> Option<i64> {
+    pub(crate) fn id(&self) -> Option<i64> {
         self.id_text()?.parse().ok()
     }
 
     /// Gives `GET /pets/{petId}` another identifier, if the function returns one.
-    pub fn look_up<T: Display>(&mut self, other: impl FnOnce(&str) -> Option<T>) {
+    pub(crate) fn look_up<T: Display>(&mut self, other: impl FnOnce(&str) -> Option<T>) {
         if let Some(id) = self.id_text().and_then(other) {
             self.path = format!("/pets/{id}");
         }
     }
 
     /// The number of animals that a list is asked for, if it is a number.
-    #[must_use]
-    pub fn limit(&self) -> Option<usize> {
+    pub(crate) fn limit(&self) -> Option<usize> {
         usize::try_from(self.number_of("limit")?).ok()
     }
 
     /// The largest number of animals that a list may have.
-    #[must_use]
-    pub fn page_size(&self) -> usize {
+    pub(crate) fn page_size(&self) -> usize {
         self.limit().unwrap_or(20)
     }
 
     /// Returns true for the animals that the filter of a list selects.
-    #[must_use]
-    pub fn selects(&self, pet: &Value) -> bool {
+    pub(crate) fn selects(&self, pet: &Value) -> bool {
         self.parameter("status").is_none_or(|status| pet["status"] == status)
     }
 
     /// The value of a query parameter, as it stands in the URL.
-    #[must_use]
-    pub fn parameter(&self, name: &str) -> Option<&str> {
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         self.query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
     }
 
     /// The value of a query parameter, if it is an int64.
-    #[must_use]
-    pub fn number_of(&self, name: &str) -> Option<i64> {
+    pub(crate) fn number_of(&self, name: &str) -> Option<i64> {
         self.parameter(name)?.parse().ok()
     }
 
     /// Sets a query parameter, or removes it.
-    pub fn set_parameter(&mut self, name: &str, value: Option<&str>) {
+    pub(crate) fn set_parameter(&mut self, name: &str, value: Option<&str>) {
         let others = self.query.split('&').filter(|pair| !pair.is_empty() && pair.split('=').next() != Some(name));
         let pairs: Vec<String> =
             others.map(str::to_owned).chain(value.map(|value| format!("{name}={value}"))).collect();
@@ -168,8 +155,7 @@ impl Request {
     }
 
     /// The token of the credential, if its scheme is Bearer.
-    #[must_use]
-    pub fn token(&self) -> Option<&str> {
+    pub(crate) fn token(&self) -> Option<&str> {
         self.authorization().strip_prefix("Bearer ")
     }
 
@@ -182,20 +168,17 @@ impl Request {
     }
 
     /// The body, if it is JSON.
-    #[must_use]
-    pub fn json(&self) -> Option<Value> {
+    pub(crate) fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
 
     /// Returns true if the body contains a text.
-    #[must_use]
-    pub fn holds(&self, text: &str) -> bool {
+    pub(crate) fn holds(&self, text: &str) -> bool {
         self.body.windows(text.len()).any(|part| part == text.as_bytes())
     }
 
     /// Returns true if the body is JSON, even if a number in it fits no type.
-    #[must_use]
-    pub fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         serde_json::from_slice::<serde::de::IgnoredAny>(&self.body).is_ok()
     }
 
@@ -209,31 +192,27 @@ impl Request {
     }
 
     /// The members of the animal that the request creates.
-    #[must_use]
-    pub fn pet(&self) -> Option<Map<String, Value>> {
+    pub(crate) fn pet(&self) -> Option<Map<String, Value>> {
         self.object().filter(|_| self.is_create())
     }
 
     /// A member of the animal that the request creates.
-    #[must_use]
-    pub fn member(&self, name: &str) -> Option<Value> {
+    pub(crate) fn member(&self, name: &str) -> Option<Value> {
         self.pet()?.remove(name)
     }
 
     /// The name of the animal that the request creates.
-    #[must_use]
-    pub fn name(&self) -> Option<String> {
+    pub(crate) fn name(&self) -> Option<String> {
         self.member("name")?.as_str().map(str::to_owned)
     }
 
     /// Returns true if the request creates an animal without this member.
-    #[must_use]
-    pub fn lacks(&self, member: &str) -> bool {
+    pub(crate) fn lacks(&self, member: &str) -> bool {
         self.pet().is_some_and(|pet| !pet.contains_key(member))
     }
 
     /// Sets a JSON body and its media type.
-    pub fn set_json(&mut self, value: impl Into<Value>) {
+    pub(crate) fn set_json(&mut self, value: impl Into<Value>) {
         self.body = value.into().to_string().into_bytes();
         self.headers.insert("content-type", HeaderValue::from_static("application/json"));
     }

@@ -68,8 +68,7 @@ impl Response {
     }
 
     /// The body as text.
-    #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
@@ -114,14 +113,14 @@ impl Response {
     }
 
     /// Sets the rate-limit header fields.
-    pub fn set_limits(&mut self, limit: impl ToString, remaining: impl ToString, reset: impl ToString) {
+    pub(crate) fn set_limits(&mut self, limit: impl ToString, remaining: impl ToString, reset: impl ToString) {
         self.set(LIMIT, limit);
         self.set(REMAINING, remaining);
         self.set(RESET, reset);
     }
 
     /// Removes the rate-limit header fields.
-    pub fn remove_limits(&mut self) {
+    pub(crate) fn remove_limits(&mut self) {
         [LIMIT, REMAINING, RESET].iter().for_each(|name| self.remove(name));
     }
 
@@ -137,20 +136,20 @@ impl Response {
     }
 
     /// Turns the response into a 429 that asks for a wait of this many seconds; the header fields stay.
-    pub fn refuse_for(&mut self, seconds: i64) {
+    pub(crate) fn refuse_for(&mut self, seconds: i64) {
         self.refuse(429);
         self.set("retry-after", seconds);
     }
 
     /// Turns the response into a 204.
-    pub fn empty(&mut self) {
+    pub(crate) fn empty(&mut self) {
         self.status = 204;
         self.body.clear();
         self.remove("content-type");
     }
 
     /// Sets the status and a JSON body; the header fields stay.
-    pub fn become_json(&mut self, status: u16, value: impl Into<Value>) {
+    pub(crate) fn become_json(&mut self, status: u16, value: impl Into<Value>) {
         self.status = status;
         self.set_body("application/json", value.into().to_string());
     }
@@ -185,7 +184,7 @@ impl Response {
     }
 
     /// Changes the members of an Error.
-    pub fn edit_error(&mut self, edit: impl FnOnce(&mut Map<String, Value>)) {
+    pub(crate) fn edit_error(&mut self, edit: impl FnOnce(&mut Map<String, Value>)) {
         if self.status >= 400
             && let Some(Value::Object(mut error)) = self.json()
         {

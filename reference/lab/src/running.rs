@@ -27,7 +27,7 @@ use animal_store_reference::wire::{NewPet, PetStatus};
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
 /// A variation at work, which can begin anew while it is served.
-pub struct Lab {
+pub(crate) struct Lab {
     app: Arc<App>,
     running: RwLock<Arc<Running>>,
 }
@@ -38,7 +38,7 @@ impl Lab {
     /// # Errors
     ///
     /// [`ExtensionError`] when the animals cannot be read or created, or a key cannot be issued.
-    pub async fn start(app: Arc<App>, variation: Variation) -> Result<Lab, ExtensionError> {
+    pub(crate) async fn start(app: Arc<App>, variation: Variation) -> Result<Lab, ExtensionError> {
         let running = Running::start(Arc::clone(&app), variation, None).await?;
         Ok(Lab { app, running: RwLock::new(Arc::new(running)) })
     }
@@ -48,7 +48,7 @@ impl Lab {
     /// # Errors
     ///
     /// [`ExtensionError`] as from [`Lab::start`]; the server then goes on as before.
-    pub async fn change(&self, variation: Variation) -> Result<(), ExtensionError> {
+    pub(crate) async fn change(&self, variation: Variation) -> Result<(), ExtensionError> {
         let last = self.running();
         let next = Running::start(Arc::clone(&self.app), variation, last.pass.clone()).await?;
         last.state().keys().iter().for_each(|key| next.state().learn(key));
@@ -66,12 +66,12 @@ impl Lab {
     /// # Errors
     ///
     /// [`ExtensionError`] as from [`Lab::start`]; the server then goes on as before.
-    pub async fn restart(&self) -> Result<(), ExtensionError> {
+    pub(crate) async fn restart(&self) -> Result<(), ExtensionError> {
         self.change(self.running().variation.clone()).await
     }
 
     /// Makes keys known before they are used: some faults take something else for a key.
-    pub fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
+    pub(crate) fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
         keys.into_iter().for_each(|key| self.running().state().learn(key.reveal()));
     }
 
@@ -80,7 +80,7 @@ impl Lab {
     /// # Errors
     ///
     /// [`ApiError`] when the body did not arrive.
-    pub async fn answer(&self, entrance: Router, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    pub(crate) async fn answer(&self, entrance: Router, request: HttpRequest) -> Result<HttpResponse, ApiError> {
         self.running().answer(entrance, request).await
     }
 

@@ -11,37 +11,37 @@ use crate::rate::Draw;
 
 /// The requested choices and faults: options of the program.
 #[derive(Clone, Debug, Default, Args)]
-pub struct Wish {
+pub(crate) struct Wish {
     /// Make every lawful choice that is not made by name by this seed
     #[arg(long, value_name = "SEED", help_heading = "Laboratory")]
-    pub lawful: Option<u64>,
+    pub(crate) lawful: Option<u64>,
 
     /// Make one lawful choice, as `animal-lab choices` lists them; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Laboratory")]
-    pub choose: Vec<String>,
+    pub(crate) choose: Vec<String>,
 
     /// Break one thing, as `animal-lab faults` lists them; repeatable. With a rate, such as `@0.1` or `@10%`, it shows in this share of
     /// the requests, which depend on the seed of --lawful (0 without it)
     #[arg(long, value_name = "NAME[@RATE]", help_heading = "Laboratory")]
-    pub fault: Vec<String>,
+    pub(crate) fault: Vec<String>,
 }
 
 /// Choices and faults that one server can have together.
 #[derive(Clone, Default)]
-pub struct Vector {
+pub(crate) struct Vector {
     /// The choices, at most one on each axis.
-    pub choices: Vec<Choice>,
+    pub(crate) choices: Vec<Choice>,
     /// The faults.
-    pub faults: Vec<Fault>,
+    pub(crate) faults: Vec<Fault>,
     /// The seed that draws the requests of faults with a rate.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 /// The reason why no server can be built from a [`Wish`], as a sentence: a name is unknown, a rate is impossible, or two requested choices
 /// or faults exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct VectorError(String);
+pub(crate) struct VectorError(String);
 
 /// The subjects that only one part of a server can decide, each with the decision of a setting. Only the last one leaves room for a fault
 /// with a rate, and the reference starts with those between the first and the last.
@@ -67,7 +67,7 @@ impl Vector {
     /// # Errors
     ///
     /// [`VectorError`] when a name is unknown, or when two requested choices or faults exclude each other.
-    pub fn new(wish: &Wish) -> Result<Vector, VectorError> {
+    pub(crate) fn new(wish: &Wish) -> Result<Vector, VectorError> {
         let known = every();
         let mut vector = Vector { seed: wish.lawful.unwrap_or_default(), ..Vector::default() };
         for wanted in &wish.fault {
@@ -131,26 +131,23 @@ impl Vector {
     }
 
     /// Returns the subject of a start setting of the reference in which another server differs.
-    #[must_use]
     pub(crate) fn set_up_differs(&self, other: &Vector) -> Option<&'static str> {
         let both = decisions(&self.variation().setting).into_iter().zip(decisions(&other.variation().setting));
         both.skip(1).take(3).find(|(one, other)| one != other).map(|((about, _), _)| about)
     }
 
     /// Returns true if the server is the plain reference.
-    #[must_use]
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.faults.is_empty() && self.differing().next().is_none()
     }
 
     /// The choices that the plain reference does not make.
-    pub fn differing(&self) -> impl Iterator<Item = &Choice> {
+    pub(crate) fn differing(&self) -> impl Iterator<Item = &Choice> {
         self.choices.iter().filter(|choice| choice.maker != Maker::Reference)
     }
 
     /// The variation of the server: faults stand around choices, and intermediaries around all.
-    #[must_use]
-    pub fn variation(&self) -> Variation {
+    pub(crate) fn variation(&self) -> Variation {
         let lawful = variation(&self.choices);
         let mut whole = Variation { setting: lawful.setting, layers: Vec::new() };
         for (number, fault) in self.faults.iter().enumerate() {

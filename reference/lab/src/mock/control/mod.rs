@@ -38,7 +38,7 @@ use animal_store_reference::respond::ApiError;
 use animal_store_reference::store::Catalogue;
 use animal_store_secrets::printable::printable;
 
-pub use routes::router;
+use routes::router;
 
 /// The maximum number of snapshots: each is a whole catalogue in memory.
 const MOST_SNAPSHOTS: usize = 100;
@@ -48,7 +48,7 @@ const HEAD_WITHIN: Duration = Duration::from_secs(5);
 
 /// The address on which the control listens: a port of this machine alone, or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ControlAddress(pub SocketAddr);
+pub(crate) struct ControlAddress(pub(crate) SocketAddr);
 
 impl FromStr for ControlAddress {
     type Err = String;
@@ -69,27 +69,27 @@ struct Snapshot {
 }
 
 /// The parts of a controlled server.
-pub struct Parts {
+pub(crate) struct Parts {
     /// The application.
-    pub app: Arc<App>,
+    pub(crate) app: Arc<App>,
     /// The laboratory, plain or not.
-    pub lab: Arc<Lab>,
+    pub(crate) lab: Arc<Lab>,
     /// The choices and faults that were requested at the start.
-    pub wish: Wish,
+    pub(crate) wish: Wish,
     /// The clock of the application.
-    pub clock: TestClock,
+    pub(crate) clock: TestClock,
     /// The delay of responses.
-    pub delay: Arc<Delay>,
+    pub(crate) delay: Arc<Delay>,
     /// The catalogue as it was before the laboratory was prepared, to which a reset returns.
-    pub start: Catalogue,
+    pub(crate) start: Catalogue,
     /// The base address of the API.
-    pub base_url: String,
+    pub(crate) base_url: String,
     /// The keys that the server has from the start, except those that are only known as hashes.
-    pub keys: Vec<ApiKey>,
+    pub(crate) keys: Vec<ApiKey>,
 }
 
 /// The control of a server.
-pub struct Control {
+pub(crate) struct Control {
     parts: Parts,
     start: Snapshot,
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
@@ -112,7 +112,7 @@ impl Control {
     /// # Errors
     ///
     /// [`VectorError`] when the requested choices and faults exclude each other or do not exist.
-    pub fn new(mut parts: Parts) -> Result<Self, VectorError> {
+    pub(crate) fn new(mut parts: Parts) -> Result<Self, VectorError> {
         let start = Snapshot { catalogue: std::mem::take(&mut parts.start), usage: HashMap::new() };
         Ok(Self {
             start,
@@ -232,7 +232,7 @@ fn failed(error: &ExtensionError) -> ApiError {
 }
 
 /// A control that is listening. It ends when it is dropped.
-pub struct Listening {
+pub(crate) struct Listening {
     control: Arc<Control>,
     address: SocketAddr,
     task: JoinHandle<()>,
@@ -244,7 +244,7 @@ impl Listening {
     /// # Errors
     ///
     /// The error of the operating system when the address cannot be used.
-    pub fn start(listener: TcpListener, control: Arc<Control>) -> io::Result<Self> {
+    pub(crate) fn start(listener: TcpListener, control: Arc<Control>) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let task = tokio::spawn(serve(listener, router(Arc::clone(&control), address)));
@@ -252,14 +252,12 @@ impl Listening {
     }
 
     /// The address of the control, with the port that was really taken.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// A warning if the control can be reached from another machine.
-    #[must_use]
-    pub fn exposure(&self) -> Option<String> {
+    pub(crate) fn exposure(&self) -> Option<String> {
         let address = self.address;
         (!address.ip().is_loopback()).then(|| {
             format!(

@@ -37,7 +37,7 @@ type Shared = State<Arc<Control>>;
 type Answer = Result<Response, ApiError>;
 
 /// The router of the control, which listens on `address`.
-pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
+pub(crate) fn router(control: Arc<Control>, address: SocketAddr) -> Router {
     Router::new()
         .route("/reset", post(reset))
         .route("/snapshots", get(snapshots))

@@ -39,7 +39,7 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 const MOST_OF_BODY: usize = 1024 * 1024;
 
 /// A recording.
-pub struct Recording {
+pub(crate) struct Recording {
     app: Arc<App>,
     kept: Mutex<Kept>,
 }
@@ -56,8 +56,7 @@ struct Kept {
 
 impl Recording {
     /// A recording of the requests to this application, which has these keys from the start.
-    #[must_use]
-    pub fn new(app: Arc<App>, keys: &[ApiKey]) -> Self {
+    pub(crate) fn new(app: Arc<App>, keys: &[ApiKey]) -> Self {
         let valid = ValidKeys::given(keys.iter().map(|key| key.reveal().to_owned()));
         Self { app, kept: Mutex::new(Kept { valid, ..Kept::default() }) }
     }
@@ -101,14 +100,13 @@ impl Recording {
     }
 
     /// The text without the valid keys that are known.
-    #[must_use]
-    pub fn without_keys(&self, text: &str) -> String {
+    pub(crate) fn without_keys(&self, text: &str) -> String {
         let valid = self.kept().valid.clone();
         StandIns::new(&valid, &[]).text(text)
     }
 
     /// Discards the recorded exchanges. The stand-ins of valid keys stay the same.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let mut kept = self.kept();
         kept.exchanges.clear();
         kept.bytes = 0;
@@ -249,7 +247,9 @@ impl Ongoing {
         let response = Response { status, headers: fields(&parts.headers), body: Vec::new(), cut: false };
         let end: End = Box::new(move |received| self.finish(response, received));
         let mut watched = Watched { body, seen: received, end: Some(end) };
-        watched.finish_if_complete();
+        if seen(&watched.seen).complete {
+            watched.finish();
+        }
         HttpResponse::from_parts(parts, Body::new(watched))
     }
 
@@ -289,12 +289,6 @@ struct Watched {
 }
 
 impl Watched {
-    fn finish_if_complete(&mut self) {
-        if seen(&self.seen).complete {
-            self.finish();
-        }
-    }
-
     fn finish(&mut self) {
         if let Some(end) = self.end.take() {
             end(std::mem::take(&mut *seen(&self.seen)));
@@ -324,13 +318,13 @@ impl HttpBody for Watched {
             Poll::Ready(None) => seen.complete = true,
             Poll::Ready(Some(Err(_))) | Poll::Pending => {}
         }
+        let is_over = seen.complete || matches!(polled, Poll::Ready(Some(Err(_))));
         drop(seen);
         // The exchange is added before the client has the end of the body, so that a client that asks for the recording next finds
         // it.
-        if matches!(polled, Poll::Ready(Some(Err(_)))) {
+        if is_over {
             self.finish();
         }
-        self.finish_if_complete();
         polled
     }
 
