@@ -101,8 +101,7 @@ impl Extension for Served {
             }
             self.mock.control = Some(Arc::new(control));
         }
-        let layer = LabLayer::new(app, lab, self.mock);
-        Ok(Extended { around: Box::new(move |entrance| layer.around(entrance)), notice })
+        Ok(LabLayer::extended(app, lab, self.mock, notice))
     }
 }
 
