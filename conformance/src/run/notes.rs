@@ -235,6 +235,23 @@ mod tests {
     }
 
     #[test]
+    fn near_misses_that_were_not_sent_are_counted_with_what_sends_them() {
+        let options = Options::new("http://127.0.0.1:1/v1", "sk-1").expect("usable options");
+        let rows = near_misses();
+        let sent = |row: &NearMiss| {
+            let sent = exchange(0, "GET", Answerer::Service, failed(FailureKind::Timeout));
+            Exchange { step: row.step(table::Target::List), ..sent }
+        };
+        let note = |rows: &[NearMiss]| unsent_near_misses(&rows.iter().map(sent).collect::<Vec<_>>(), &options);
+        let some = note(&rows[..5]).expect("a note");
+        assert!(some.starts_with(&format!("near misses: 5 of {} sent; not sent: ", rows.len())), "{some}");
+        let pro = rows[5..].iter().filter(|row| Amount::Most.includes(row)).count();
+        let senders = format!("; a Pro key sends {pro} of them, a Business key or --profile deep nearly all");
+        assert!(pro > 100 && some.ends_with(&senders), "{some}");
+        assert_eq!((note(&[]), note(rows)), (None, None));
+    }
+
+    #[test]
     fn transient_failures_are_counted_by_who_answered() {
         let headers = vec![("server".to_owned(), "nginx".to_owned())];
         let response = Response { status: 502, headers, body: Vec::new(), cut: false };

@@ -1,0 +1,83 @@
+//! The requests of a run: their identifiers and their rate, and the animals that they create.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use animal_store_conformance::report::Report;
+use animal_store_conformance::report::text::{self, Detail};
+use animal_store_conformance::{Judge, Options};
+use animal_store_lab::{Layer, Request, Response, Variation};
+use animal_store_reference::Plan;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::verdict::{Status, Verdict};
+use jiff::Timestamp;
+
+use crate::host::Host;
+use crate::{broken, options};
+
+async fn judge(variation: Variation, profile: Profile, change: impl FnOnce(&mut Options)) -> Report {
+    let host = Host::start(Plan::Free, variation).await;
+    let mut options = options(&host.base_url, profile);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
+    options.max_duration = Duration::from_mins(20);
+    change(&mut options);
+    Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict")
+}
+
+fn with(layer: Layer) -> Variation {
+    Variation { layers: vec![layer], ..Variation::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_request_has_an_identifier_which_a_finding_shows_beside_that_of_the_response() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::clone(&seen);
+    let layer = Layer::default().after(move |request: &Request, response: &mut Response, _| {
+        received.lock().expect("no panic").push(request.header("x-request-id").to_owned());
+        response.set("x-request-id", format!("of-server-{}", request.number));
+        if request.is_orders() && response.status == 200 {
+            response.refuse(404);
+        }
+    });
+    let report = judge(with(layer), Profile::Functional, |_| {}).await;
+    let sent = seen.lock().expect("no panic").clone();
+    let different: HashSet<&String> = sent.iter().collect();
+    assert!(sent.len() == report.requests && different.len() == sent.len(), "{} of {}", different.len(), sent.len());
+    assert!(sent.iter().all(|id| id.starts_with("conform-")), "{sent:?}");
+    let orders = report.requirement("orders.exists").expect("a requirement");
+    assert_eq!(orders.status, Status::Fail);
+    let shown = text::render(&report, Detail::Normal, 200).to_string();
+    let ids = shown.lines().find(|line| line.contains(", response of-server-")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(sent.iter().any(|id| ids.contains(&format!("request {id}, "))), "{ids}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_report_has_the_identifier_of_each_created_animal() {
+    let stored = Arc::new(Mutex::new(Vec::new()));
+    let created = Arc::clone(&stored);
+    let layer = Layer::default().after(move |_, response, _| {
+        let id = response.json().filter(|_| response.status == 201).and_then(|pet| pet["id"].as_i64());
+        created.lock().expect("no panic").extend(id);
+    });
+    let report = judge(with(layer), Profile::Functional, |_| {}).await;
+    let mut stored = stored.lock().expect("no panic").clone();
+    let mut reported = report.created_ids.clone();
+    stored.sort_unstable();
+    reported.sort_unstable();
+    assert!(stored.len() > 10 && reported == stored, "{reported:?}, not {stored:?}");
+    assert_eq!(report.created, stored.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_sends_no_more_requests_in_a_second_than_its_rate_allows() {
+    let report = judge(Variation::default(), Profile::Functional, |options| options.rate = "4/s".parse().ok()).await;
+    assert_eq!(report.verdict, Verdict::Conforms, "{:?}", broken(&report));
+    let mut sent: Vec<Timestamp> =
+        report.exchanges.iter().map(|exchange| exchange.sent_at.parse().expect("a time")).collect();
+    sent.sort_unstable();
+    // Times are rounded to milliseconds, and the readings of the simulated clock take some.
+    let too_many = sent.windows(5).find(|five| five[4].duration_since(five[0]).as_millis() < 950);
+    assert_eq!(too_many, None);
+}
