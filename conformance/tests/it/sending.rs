@@ -1,4 +1,4 @@
-//! The requests of a run: their identifiers and their rate, and the animals that they create.
+//! The requests of a run: their identifiers, their rate, and their number where responses are slow.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -80,4 +80,33 @@ async fn a_run_sends_no_more_requests_in_a_second_than_its_rate_allows() {
     // Times are rounded to milliseconds, and the readings of the simulated clock take some.
     let too_many = sent.windows(5).find(|five| five[4].duration_since(five[0]).as_millis() < 950);
     assert_eq!(too_many, None);
+}
+
+/// Judges a server on a Free key, each response of which takes this time.
+async fn slowly(millis: u64, seed: u64) -> Report {
+    let slow = Layer::default().after(move |_, response, _| response.delay += Duration::from_millis(millis));
+    let report = judge(with(slow), Profile::Full, |options| options.seed = seed).await;
+    assert_eq!(report.verdict, Verdict::Conforms, "{millis} ms, seed {seed}: {:?}", broken(&report));
+    report
+}
+
+/// The number of requests with a Free key that a run may take.
+const MOST_ON_FREE: usize = 150;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_responses_do_not_make_a_run_on_a_free_key_more_expensive() {
+    for millis in [400, 600] {
+        for seed in 0..4 {
+            let sent = slowly(millis, seed).await.requests_with_key;
+            assert!(sent <= MOST_ON_FREE, "{sent} requests with the key at {millis} ms, seed {seed}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_slower_responses_make_more_expensive_says_so() {
+    let report = slowly(900, 0).await;
+    let sent = report.requests_with_key;
+    let says = report.notes.iter().any(|note| note.starts_with(&format!("{sent} requests with the key, ")));
+    assert!(sent < 250 && says == (sent > MOST_ON_FREE), "{sent} requests with the key: {:?}", report.notes);
 }
