@@ -1,6 +1,7 @@
 //! The steps of the GitHub action, run as a runner runs them, and the examples for other CI systems.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -349,6 +350,31 @@ async fn the_program_is_cached_by_the_source_that_it_is_built_from() {
     assert_ne!(second, first);
     std::fs::rename(source.path().join("fixtures/b"), source.path().join("fixtures/d")).expect("a file");
     assert_ne!(key().await, second);
+}
+
+#[tokio::test]
+async fn a_build_installs_the_toolchain_that_the_source_names_first() {
+    let source = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(source.path().join(".ci")).expect("a folder");
+    for name in [".ci/action", "rust-toolchain.toml"] {
+        std::fs::write(source.path().join(name), read(name)).expect("a file");
+    }
+    let programs = tempfile::tempdir().expect("a folder");
+    for name in ["rustup", "cargo"] {
+        let program = programs.path().join(name);
+        std::fs::write(&program, "#!/bin/sh\necho \"$(basename \"$0\") $*\"\n").expect("a file");
+        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("bash");
+    command.arg(source.path().join(".ci/action")).arg("build").current_dir(std::env::temp_dir());
+    let output = command.env("RUNNER_TEMP", source.path()).env("PATH", path).output().await.expect("bash starts");
+    let (printed, toolchain) = (text(&output.stdout), read("rust-toolchain.toml"));
+    let lines: Vec<&str> = printed.lines().filter(|line| !line.starts_with("::")).collect();
+    let [first, second] = lines[..] else { panic!("{printed}{}", text(&output.stderr)) };
+    let channel = first.strip_prefix("rustup toolchain install ").and_then(|rest| rest.split(' ').next());
+    assert!(channel.is_some_and(|name| toolchain.contains(&format!("channel = \"{name}\""))), "{first}: {toolchain}");
+    assert!(second.starts_with("cargo install --path conformance/cli --locked "), "{second}");
 }
 
 #[test]

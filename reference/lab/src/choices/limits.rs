@@ -1,6 +1,7 @@
 //! Choices about limits: the beginning of a window, the counted requests, the rate-limit headers, and the content of a refusal.
 
 use super::{Builds, Choice, circumstance, other, own};
+use crate::Request;
 use crate::limiter::{Anchor, Written};
 use animal_store_reference::rate_limit::BanPolicy;
 
@@ -64,10 +65,18 @@ pub fn choices() -> Vec<Choice> {
         own("headers.refused-count", "counted", "Every admitted request counts, whatever its outcome."),
         other("headers.refused-count", "free", "Requests that fail use nothing up.").spares(failed, false),
         other("headers.refused-count", "malformed-free", "Malformed requests use nothing up.").spares(malformed, false),
-        other("headers.refused-count", "bad-request-free", "Requests that get 400 use nothing up, unlike other failures.")
-            .spares(got_400, false),
-        other("headers.refused-count", "bad-body-free", "Creations that get 400 use nothing up, unlike other failures.")
-            .spares(created_with_400, false),
+        other(
+            "headers.refused-count",
+            "bad-request-free",
+            "Requests that get 400 use nothing up, unlike other failures.",
+        )
+        .spares(got_400, false),
+        other(
+            "headers.refused-count",
+            "bad-body-free",
+            "Creations that get 400 use nothing up, unlike other failures.",
+        )
+        .spares(created_with_400, false),
         other("headers.refused-count", "bad-body-given-back", "Creations that get 400 are given back once reported.")
             .spares(created_with_400, true),
         other("headers.refused-count", "missing-free", "Requests for an animal that does not exist use nothing up.")
