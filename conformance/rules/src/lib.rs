@@ -68,5 +68,7 @@ pub mod toml_error;
 #[doc(hidden)]
 pub mod transcript;
 
+mod words;
+
 #[cfg(test)]
 mod tests;

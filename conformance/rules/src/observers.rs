@@ -7,6 +7,7 @@ use crate::history::{Animal, Creation, Entry, Era, History};
 use crate::limits::{Answer, KeyLimits};
 use crate::request::{Ambiguity, CreateBody, Credential, Operation, Parameter, PetId};
 use crate::rules::answered;
+use crate::rules::server::list::counted;
 use crate::tolerance::Tolerance;
 use crate::trace::json::Json;
 use crate::trace::retry_after::{self, RetryAfter};
@@ -20,7 +21,7 @@ pub struct Observer {
     pub observe: fn(&Facts<'_>) -> Option<String>,
 }
 
-/// Every observer.
+/// Every observer. A requirement without an example in the catalogue cannot be observed over HTTP, and has none.
 #[must_use]
 pub fn observers() -> &'static [Observer] {
     OBSERVERS
@@ -28,7 +29,6 @@ pub fn observers() -> &'static [Observer] {
 
 const OBSERVERS: &[Observer] = &[
     Observer { id: "service.https", observe: |d| Some(d.history.context.base_url.split(':').next()?.to_owned()) },
-    Observer { id: "service.environments", observe: |_| None },
     Observer { id: "pet.status-default", observe: status_default },
     Observer { id: "pet.name-constraints", observe: |d| ambiguous(d, Ambiguity::Name, "an unusual name") },
     Observer { id: "pet.categories", observe: |d| ambiguous(d, Ambiguity::Category, "another category") },
@@ -47,20 +47,13 @@ const OBSERVERS: &[Observer] = &[
     Observer { id: "orders.answer", observe: orders },
     Observer { id: "auth.challenge", observe: challenge },
     Observer { id: "auth.scheme-case", observe: scheme_case },
-    Observer { id: "auth.key-lifecycle", observe: |_| None },
-    Observer { id: "events.none", observe: |_| None },
     Observer { id: "errors.codes", observe: codes },
     Observer { id: "headers.window", observe: window },
     Observer { id: "headers.refused-count", observe: refused_count },
     Observer { id: "headers.anonymous", observe: anonymous },
     Observer { id: "quota.retry-after-form", observe: retry_after_form },
     Observer { id: "quota.body", observe: limited_body },
-    Observer { id: "quota.ban", observe: |_| None },
-    Observer { id: "quota.backoff", observe: |_| None },
     Observer { id: "versioning.deprecation-signals", observe: deprecation_signals },
-    Observer { id: "versioning.interface-description", observe: |_| None },
-    Observer { id: "versioning.stability", observe: |_| None },
-    Observer { id: "versioning.policy", observe: |_| None },
     Observer { id: "client.removed-operation", observe: removed_operation },
     Observer { id: "client.deprecated-operation", observe: deprecated_operation },
 ];
@@ -126,7 +119,7 @@ fn limit_out_of_range(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     for (entry, query) in history.lists() {
         let Parameter::Ambiguous(text) = &query.limit else { continue };
         let Some(status) = keyed_status(entry) else { continue };
-        let treatment = if status == 200 { counted(entry) } else { status.to_string() };
+        let treatment = if status == 200 { counted(entry).to_string() } else { status.to_string() };
         treatments.entry(treatment).or_default().insert(text);
     }
     distinct(treatments.into_iter().map(|(treatment, texts)| {
@@ -138,14 +131,6 @@ fn limit_out_of_range(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
             others => format!("{named} and {others} others get {treatment}"),
         }
     }))
-}
-
-/// The number of animals in a response, in words.
-fn counted(entry: &Entry<'_>) -> String {
-    match entry.animals().len() {
-        1 => "1 animal".to_owned(),
-        count => format!("{count} animals"),
-    }
 }
 
 fn unknown_status(&Facts { history, .. }: &Facts<'_>) -> Option<String> {

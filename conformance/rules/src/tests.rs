@@ -203,10 +203,15 @@ impl TraceBuilder {
         self
     }
 
-    /// Names the limits of the plan, as a user may.
-    pub(crate) fn plan(mut self, plan_limits: Option<PlanLimits>) -> TraceBuilder {
-        self.trace.context.plan_limits = plan_limits;
+    /// Changes the facts that do not come from the exchanges.
+    pub(crate) fn change_context(mut self, change: impl FnOnce(&mut Context)) -> TraceBuilder {
+        change(&mut self.trace.context);
         self
+    }
+
+    /// Names the limits of the plan, as a user may.
+    pub(crate) fn plan(self, plan_limits: Option<PlanLimits>) -> TraceBuilder {
+        self.change_context(|context| context.plan_limits = plan_limits)
     }
 
     pub(crate) fn trace(self) -> Trace {

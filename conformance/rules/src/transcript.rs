@@ -126,13 +126,9 @@ fn shown(entry: &Entry<'_>) -> String {
 /// The rate-limit header fields that the response of an operation lacks, in words.
 fn missing_headers(entry: &Entry<'_>) -> Option<String> {
     let is_due = entry.is_of_operation() && !entry.may_be_of_edge();
-    let rate = entry.rate.as_ref().filter(|_| is_due)?;
-    let fields = [("Limit", &rate.limit), ("Remaining", &rate.remaining), ("Reset", &rate.reset)];
-    let missing: Vec<String> = fields
-        .into_iter()
-        .filter(|(_, field)| !matches!(field, Field::Integer(_)))
-        .map(|(name, _)| format!("X-RateLimit-{name}"))
-        .collect();
+    let fields = entry.rate.as_ref().filter(|_| is_due)?.fields().into_iter();
+    let missing = fields.filter(|(_, field)| !matches!(field, Field::Integer(_))).map(|(name, _)| name);
+    let missing: Vec<&str> = missing.collect();
     (!missing.is_empty()).then(|| format!(", without {}", missing.join(", ")))
 }
 

@@ -97,11 +97,16 @@ pub(crate) fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> A
     )
 }
 
-/// The time from a refusal until the key may be used again, as the server announces it: by `Retry-After`, else by the reset.
+/// The time from a refusal until the key may be used again, as the server announces it: by `Retry-After`, else by the reset. If the clocks
+/// of `Date` and of the judge differ by little, a `Retry-After` that is a time has passed when it has passed on both: a gateway may write
+/// `Date`.
 #[must_use]
 pub(crate) fn announced(refused: &Exchange) -> Option<Duration> {
     let response = refused.response()?;
-    let asked_for = retry_after::read(response).ok().map(|retry_after| retry_after.wait(answered_at(refused)));
+    let asked_for = retry_after::read(response).ok().map(|retry_after| {
+        let [by_date, by_own] = [answered_at(refused), refused.received_at].map(|at| retry_after.wait(at));
+        if by_own - by_date <= Tolerance::MINUTE.duration() { by_date.max(by_own) } else { by_date }
+    });
     let reset = || Some(until(rate_limit::read(response).reset.integer()?, refused));
     asked_for.or_else(reset).map(bounded)
 }
@@ -189,6 +194,19 @@ mod tests {
             };
             assert_eq!(wait, expected, "{values:?}");
         }
+    }
+
+    #[test]
+    fn a_time_in_retry_after_has_passed_on_the_clock_of_a_gateway_and_on_that_of_the_judge() {
+        // By its Date, the answer went out at 3600.
+        let waits = |received: i64| {
+            let mut refused = response(429, &[("retry-after", "Thu, 01 Jan 1970 01:00:30 GMT")]);
+            refused.received_at = Timestamp::from_second(received).expect("a time");
+            announced(&refused).expect("a wait").as_secs()
+        };
+        assert_eq!(waits(3_595), 35, "Date is ahead");
+        assert_eq!(waits(3_605), 30, "Date is behind");
+        assert_eq!(waits(3_000), 30, "the clock of the judge is wrong");
     }
 
     #[test]

@@ -48,7 +48,10 @@ pub async fn run(
     let last = session.trace().exchanges.last();
     let window = last.and_then(window_of);
     let plan_limits = Limiter::new(&History::without_bodies(session.trace())).plan_limits(0);
-    let plan = plan::plan(options, plan_limits, window);
+    let mut plan = plan::plan(options, plan_limits, window);
+    if quota::watch::is_slow(session) {
+        plan.leave_windows_to_the_key();
+    }
     session.announce(plan.probes.len(), plan.requests);
     session.vary(true);
     // The tour shows most defects, so with `--fail-fast` it does not wait for a window.
@@ -122,7 +125,8 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &RunPlan,
             near_misses::other_ids(session).await
         }
         Probe::NearMisses(amount) => {
-            near_misses::run(session, amount, profile.creates(), plan.exhausts()).await?;
+            let in_time = quota::watch::responses_in_time(session).filter(|_| plan.exhausts());
+            near_misses::run(session, amount, profile.creates(), plan.exhausts(), in_time).await?;
             gaps::run(session).await
         }
         Probe::Credentials(amount) => credentials::run(session, amount, &options.judging.scope).await,

@@ -27,6 +27,9 @@ pub(super) const READS: usize = 15;
 /// The requests of every run: fetches around the creation of an animal and those of two others, two lists, and store orders.
 const FIXED: usize = 8;
 
+/// The requests without a valid key among the near misses.
+const KEYLESS: usize = 7;
+
 /// The requests of a large run beyond the near misses: lists around a creation, two equal creations, and reads of what was created.
 const FIXED_OF_MANY: usize = 5;
 
@@ -66,25 +69,31 @@ impl Amount {
     pub(super) fn cost_of_reads(self) -> Cost {
         let reads = near_misses().iter().filter(|row| is_read(row));
         let keyed = if self == Amount::Few { READS } else { reads.filter(|row| self.includes(row)).count() };
-        Cost { keyed: keyed + FIXED, keyless: 5, animals: 0 }
+        Cost { keyed: keyed + FIXED, keyless: KEYLESS, animals: 0 }
     }
 
     /// The usual cost of the probe.
     pub(super) fn cost(self) -> Cost {
         match self {
-            Amount::Few => Cost { keyed: AMONG_READS + READS + FIXED, keyless: 5, animals: 12 },
+            Amount::Few => Cost { keyed: AMONG_READS + READS + FIXED, keyless: KEYLESS, animals: 12 },
             Amount::Most | Amount::All => {
                 let keyed = || near_misses().iter().filter(|row| !row.place.is_keyless() && self.includes(row));
                 let names = keyed().filter(|row| is_read_back(row)).count();
-                Cost { keyed: keyed().count() + names + FIXED + FIXED_OF_MANY, keyless: 5, animals: names + 80 }
+                Cost { keyed: keyed().count() + names + FIXED + FIXED_OF_MANY, keyless: KEYLESS, animals: names + 80 }
             }
         }
     }
 }
 
 /// Sends near misses; without `creates`, only those that cannot create an animal. Only a run that `waits` for windows anyway waits for reads
-/// that may lag.
-pub(super) async fn run(session: &mut Session<'_>, amount: Amount, creates: bool, waits: bool) -> Result<(), Stop> {
+/// that may lag. On a small plan, the probe sends only as many requests as the window has time for: `in_time`.
+pub(super) async fn run(
+    session: &mut Session<'_>,
+    amount: Amount,
+    creates: bool,
+    waits: bool,
+    in_time: Option<usize>,
+) -> Result<(), Stop> {
     session.begin("near misses");
     let Deck { mut creations, mut reads } = Deck::drawn(session.seed);
     if !creates {
@@ -92,8 +101,10 @@ pub(super) async fn run(session: &mut Session<'_>, amount: Amount, creates: bool
         reads.retain(|row| row.place != Place::Path);
     }
     if amount == Amount::Few {
-        creations.truncate(AMONG_READS);
-        reads.truncate(READS);
+        // The window that the near misses use is exhausted after them.
+        let in_time = in_time.unwrap_or(usize::MAX).saturating_sub(FIXED + KEYLESS);
+        reads.truncate(READS.min(in_time / 3));
+        creations.truncate(AMONG_READS.min(in_time - in_time / 3));
     } else {
         creations.retain(|row| amount.includes(row));
         reads.retain(|row| amount.includes(row));
@@ -282,13 +293,17 @@ pub(super) async fn aside(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Sends a request with the key, and then without one on the same connection: it must not remember the key, and a cache must not serve
-/// its response.
+/// Sends a request with the key, and then without one and with an unknown one on the same connection: it must not remember the key, and
+/// a cache must not serve its response.
 async fn ask_and_again_without_a_key(session: &mut Session<'_>, request: Request, step: &str) -> Result<(), Stop> {
     let keyed = session.on_kept_connection(request.clone());
     let replica = ask(session, keyed, step).await?.request.replica;
     session.step(format!("{step} without a key, after the same with it"));
-    let keyless = session.on_kept_connection(request).at(replica);
+    let keyless = session.on_kept_connection(request.clone()).at(replica);
     session.ask_without_key(keyless).await?;
+    session.step(format!("{step} with an unknown key, after the same with the key"));
+    let unknown = format!("Bearer conform-unknown-{:016x}", session.random.u64(..));
+    let unknown = session.on_kept_connection(request.authorization(unknown)).at(replica);
+    session.ask_without_key(unknown).await?;
     Ok(())
 }

@@ -139,6 +139,12 @@ impl RunPlan {
     pub fn exhausts(&self) -> bool {
         self.probes.iter().any(|probe| matches!(probe, Probe::Quota(_)))
     }
+
+    /// Moves the requests without a valid key to the end: where responses are slow, a window has no time for them.
+    pub(crate) fn leave_windows_to_the_key(&mut self) {
+        let is_keyless = |probe: &Probe| matches!(probe, Probe::Credentials(_));
+        self.probes.sort_by_key(is_keyless);
+    }
 }
 
 /// Plans a run, given the limits of the plan, the window that the first responses report, or neither.

@@ -204,6 +204,12 @@ impl<'r> Session<'r> {
         self.wire.client.transport()
     }
 
+    /// The least time between two requests.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.wire.interval
+    }
+
     /// The main key.
     #[must_use]
     pub fn key(&self) -> ApiKey {

@@ -229,6 +229,10 @@ impl Target {
                 response,
                 "A gateway in front of the API seems to ask for something of its own, such as a key or a tenant: give it with --header.",
             )),
+            451 if !has_limits => Some(self.behind(
+                response,
+                "A gateway in front of the API refuses the address of the judge, perhaps for its country: judge from another place.",
+            )),
             _ if media_type == "text/html" && !has_limits => another("the response is HTML instead of JSON"),
             _ => None,
         }

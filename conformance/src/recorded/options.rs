@@ -38,5 +38,5 @@ impl RunOptions {
 
 /// The side that a proxy judged, as the head of its recording states it.
 pub(super) fn side_of(options: &serde_json::Value) -> Option<Side> {
-    options.get("side")?.as_str()?.parse().ok()
+    serde_json::from_value(options.get("side")?.clone()).ok()
 }

@@ -20,8 +20,8 @@ use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report, Since};
 use crate::run::notes::{
-    long_bodies, lost_with_connections, transient_failures, undecided_by_others, unknown_category, unlike_plan,
-    unreadable_codings, unsent_near_misses,
+    long_bodies, lost_with_connections, more_than_planned, transient_failures, undecided_by_others, unknown_category,
+    unlike_plan, unreadable_codings, unsent_near_misses,
 };
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
@@ -274,6 +274,7 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
     notes.extend(long_bodies(&trace.exchanges));
     notes.extend(mended(&conclusion.verdicts, options));
     notes.extend(unsent_near_misses(&trace.exchanges, options));
+    notes.extend(more_than_planned(&history, &facts.limiter, options));
     let remarks = Remarks {
         notes,
         transcript_diff: Transcript::new(&history).difference(),

@@ -2,17 +2,19 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::layout::capitalized;
 use crate::options::Options;
 use crate::probes::near_misses::Amount;
+use crate::probes::plan::plan;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::{KeyLimits, Limiter};
 use animal_store_rules::near_misses::{self as table, NearMiss, near_misses};
 use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Exchange, MAX_BODY, Outcome};
-use animal_store_rules::trace::knowledge::Answerer;
+use animal_store_rules::trace::knowledge::{Answerer, Extent};
 
 /// The note on a category that the service may not know, because it refused every valid animal of the run.
 #[must_use]
@@ -75,6 +77,28 @@ pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> O
         if options.judging.scope.profile.exhausts() { "a Business key or --profile deep" } else { "a Business key" };
     let (sent, rows) = (sent.len(), near_misses().len());
     Some(format!("near misses: {sent} of {rows} sent; not sent: {}; {pro}{all} nearly all", families.join(", ")))
+}
+
+/// The mean response time from which a run may need more requests than planned.
+const SLOW: Duration = Duration::from_millis(500);
+
+/// The note on requests with the key beyond the plan of the run, where responses are slow.
+#[must_use]
+pub(super) fn more_than_planned(history: &History<'_>, limiter: &Limiter<'_>, options: &Options) -> Option<String> {
+    let keyed: Vec<&Exchange> =
+        history.entries.iter().filter(|entry| entry.key().is_some()).map(|entry| entry.exchange).collect();
+    let lasted = keyed.iter().map(|exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs());
+    let mean = lasted.sum::<Duration>() / u32::try_from(keyed.len().max(1)).unwrap_or(u32::MAX);
+    let planned = plan(options, limiter.plan_limits(0), None).keyed;
+    let is_slow = mean >= SLOW && keyed.len() > planned && history.context.extent == Extent::Run;
+    is_slow.then(|| {
+        format!(
+            "{} requests with the key, and not about {planned}: a response takes {:.1} s, so that requests which are sent one after the other \
+             do not use up the limit of a minute, and further ones have to",
+            keyed.len(),
+            mean.as_secs_f64()
+        )
+    })
 }
 
 /// The note on requests that were repeated because the kept connection had ended, with their number and methods.
@@ -235,6 +259,23 @@ mod tests {
             note(&["POST", "GET"])
                 .is_some_and(|note| note.starts_with("2 requests were") && note.contains("(GET, POST)"))
         );
+    }
+
+    #[test]
+    fn near_misses_that_were_not_sent_are_counted_with_what_sends_them() {
+        let options = Options::new("http://127.0.0.1:1/v1", "sk-1").expect("usable options");
+        let rows = near_misses();
+        let sent = |row: &NearMiss| {
+            let sent = exchange(0, "GET", Answerer::Service, failed(FailureKind::Timeout));
+            Exchange { step: row.step(table::Target::List), ..sent }
+        };
+        let note = |rows: &[NearMiss]| unsent_near_misses(&rows.iter().map(sent).collect::<Vec<_>>(), &options);
+        let some = note(&rows[..5]).expect("a note");
+        assert!(some.starts_with(&format!("near misses: 5 of {} sent; not sent: ", rows.len())), "{some}");
+        let pro = rows[5..].iter().filter(|row| Amount::Most.includes(row)).count();
+        let senders = format!("; a Pro key sends {pro} of them, a Business key or --profile deep nearly all");
+        assert!(pro > 100 && some.ends_with(&senders), "{some}");
+        assert_eq!((note(&[]), note(rows)), (None, None));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The steps of the GitHub action, run as a runner runs them, and the examples for other CI systems.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -264,6 +265,66 @@ async fn a_step_that_judges_nothing_is_never_green() {
     }
 }
 
+/// A folder of releases, with a release v1.2.3 for this machine, and the step that downloads from it.
+struct Releases {
+    folder: TempDir,
+}
+
+impl Releases {
+    /// Archives, as `cargo xtask dist` packs them, for every machine that the test may run on.
+    fn new() -> Releases {
+        let releases = Releases { folder: tempfile::tempdir().expect("a folder") };
+        let script = "mkdir -p acme/judge/releases/download/v1.2.3; cd acme/judge/releases/download/v1.2.3
+            for target in {x86_64,aarch64}-{unknown-linux-gnu,apple-darwin}; do
+                name=conform-1.2.3-$target
+                mkdir \"$name\"; echo \"echo $target\" >\"$name/conform\"; chmod +x \"$name/conform\"
+                tar -czf \"$name.tar.gz\" \"$name\"; rm -r \"$name\"
+            done
+            { sha256sum -- * || shasum -a 256 -- *; } >../sums 2>/dev/null; mv ../sums SHA256SUMS";
+        let mut command = std::process::Command::new("bash");
+        assert!(command.args(["-ec", script]).current_dir(releases.folder.path()).status().expect("bash").success());
+        releases
+    }
+
+    /// The output of the step for a tag or a branch, and the program that it installed.
+    fn download(&self, reference: &str) -> (Output, Option<String>) {
+        let path = self.folder.path();
+        let mut command = std::process::Command::new("bash");
+        command.arg(root().join(".ci/action")).arg("download").env("RUNNER_TEMP", path.join("runner"));
+        command.env("GITHUB_OUTPUT", path.join("outputs")).env("ACTION_REF", reference);
+        command.env("GITHUB_SERVER_URL", format!("file://{}", path.display())).env("ACTION_REPOSITORY", "acme/judge");
+        let output = command.output().expect("bash starts");
+        let found = std::fs::read_to_string(path.join("outputs")).is_ok_and(|text| text == "found=true\n");
+        let program = std::fs::read_to_string(path.join("runner/animal-store-conform/bin/conform")).ok();
+        assert_eq!(found, program.is_some(), "{output:?}");
+        (output, program)
+    }
+}
+
+#[test]
+fn the_program_of_the_actions_own_tag_is_downloaded_and_anything_else_is_built() {
+    let releases = Releases::new();
+    for reference in ["main", "", "v1", "v1.2.4", "0123456789abcdef0123456789abcdef01234567"] {
+        let (output, program) = releases.download(reference);
+        assert!(output.status.success() && program.is_none(), "{reference}: {output:?}");
+    }
+    let (output, program) = releases.download("v1.2.3");
+    assert!(output.status.success(), "{output:?}");
+    let machine = std::env::consts::ARCH;
+    assert!(program.is_some_and(|program| program.starts_with(&format!("echo {machine}-"))), "{output:?}");
+}
+
+#[test]
+fn a_download_that_differs_from_its_checksum_ends_the_action() {
+    let releases = Releases::new();
+    let sums = releases.folder.path().join("acme/judge/releases/download/v1.2.3/SHA256SUMS");
+    let lines = std::fs::read_to_string(&sums).expect("checksums");
+    let wrong = lines.lines().filter_map(|line| Some(format!("{}{}\n", "0".repeat(64), line.get(64..)?)));
+    std::fs::write(&sums, wrong.collect::<String>()).expect("a file");
+    let (output, program) = releases.download("v1.2.3");
+    assert!(output.status.code() == Some(3) && program.is_none(), "{output:?}");
+}
+
 #[tokio::test]
 async fn the_program_is_cached_by_the_source_that_it_is_built_from() {
     let source = tempfile::tempdir().expect("a folder");
@@ -289,6 +350,31 @@ async fn the_program_is_cached_by_the_source_that_it_is_built_from() {
     assert_ne!(second, first);
     std::fs::rename(source.path().join("fixtures/b"), source.path().join("fixtures/d")).expect("a file");
     assert_ne!(key().await, second);
+}
+
+#[tokio::test]
+async fn a_build_installs_the_toolchain_that_the_source_names_first() {
+    let source = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(source.path().join(".ci")).expect("a folder");
+    for name in [".ci/action", "rust-toolchain.toml"] {
+        std::fs::write(source.path().join(name), read(name)).expect("a file");
+    }
+    let programs = tempfile::tempdir().expect("a folder");
+    for name in ["rustup", "cargo"] {
+        let program = programs.path().join(name);
+        std::fs::write(&program, "#!/bin/sh\necho \"$(basename \"$0\") $*\"\n").expect("a file");
+        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("bash");
+    command.arg(source.path().join(".ci/action")).arg("build").current_dir(std::env::temp_dir());
+    let output = command.env("RUNNER_TEMP", source.path()).env("PATH", path).output().await.expect("bash starts");
+    let (printed, toolchain) = (text(&output.stdout), read("rust-toolchain.toml"));
+    let lines: Vec<&str> = printed.lines().filter(|line| !line.starts_with("::")).collect();
+    let [first, second] = lines[..] else { panic!("{printed}{}", text(&output.stderr)) };
+    let channel = first.strip_prefix("rustup toolchain install ").and_then(|rest| rest.split(' ').next());
+    assert!(channel.is_some_and(|name| toolchain.contains(&format!("channel = \"{name}\""))), "{first}: {toolchain}");
+    assert!(second.starts_with("cargo install --path conformance/cli --locked "), "{second}");
 }
 
 #[test]

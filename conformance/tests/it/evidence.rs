@@ -72,6 +72,15 @@ fn plain(report: &Report, detail: Detail) -> String {
 }
 
 #[test]
+fn a_member_in_another_case_is_named_beside_the_one_that_it_stands_for() {
+    let valid = Request::new("POST", "/pets").json(r#"{"name":"Rex","categoryId":1}"#);
+    let report = report_on(vec![(valid, 201, r#"{"id":1,"Name":"Rex","categoryId":1}"#, 59)]);
+    let evidence = &requirement(&report, "pet.members").evidence;
+    let found = evidence.first().expect("a finding").finding();
+    assert!(found.contains("Name in place of name, which differs only in case"), "{found}");
+}
+
+#[test]
 fn a_likely_cause_is_in_every_format_that_has_room_for_sentences() {
     let report = report();
     let sentence = "the server refuses invalid bodies with 422 instead of 400";

@@ -30,7 +30,7 @@ fn page(status: u16, server: &str) -> Response {
 }
 
 /// Intermediaries that let nothing pass, each with what the message says.
-const CLOSED: [(&str, Answer); 6] = [
+const CLOSED: [(&str, Answer); 7] = [
     ("answers 407", |_, _| {
         let mut response = Response::new(407);
         response.set("proxy-authenticate", "Basic realm=\"company\"");
@@ -47,6 +47,7 @@ const CLOSED: [(&str, Answer); 6] = [
     }),
     ("HTML instead of JSON", |_, _| Some(page(200, "sso"))),
     ("nginx answers 503", |_, _| Some(page(503, "nginx"))),
+    ("answers 451", |_, _| Some(json(451, r#"{"message":"not in your country"}"#))),
     ("redirects to", |_, _| {
         let mut response = page(302, "sso");
         response.set("location", "https://login.example/");

@@ -47,6 +47,7 @@ mod rules_command;
 mod sample;
 mod secrets;
 mod selection;
+mod sending;
 mod sockets;
 mod support;
 mod tls;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use animal_store_conform::formats::json;
-use animal_store_conform::proxy::{Outcome, Proxy, ProxyEvent, Settings};
+use animal_store_conform::proxy::{MOST_CONNECTIONS, Outcome, Proxy, ProxyEvent, Settings};
 use animal_store_conformance::http::Clock as JudgeClock;
 use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_conformance::report::Report;
@@ -41,6 +41,7 @@ impl Running {
             ca_certificates: Vec::new(),
             timeout: Duration::from_secs(30),
             max_requests: None,
+            max_connections: MOST_CONNECTIONS,
             terms: Terms { side: Some(Side::Both), program: "conform".to_owned(), ..Terms::default() },
             rerun_command: "conform proxy".to_owned(),
             record: None,
@@ -196,6 +197,19 @@ async fn bodies_of_any_length_pass() {
     assert_eq!((head.status(), head.bytes().await.expect("no body").len()), (StatusCode::OK, 0));
     let report = running.report().await;
     assert_eq!(failed(&report), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn further_connections_wait_until_one_is_closed() {
+    let running = Running::start(&empty_store().await, |settings| settings.max_connections = 2).await;
+    let request = "GET /v1/pets HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    let (first, second) = (connected(&running).await, connected(&running).await);
+    let mut third = Box::pin(sent(&running, request));
+    let early = tokio::time::timeout(Duration::from_millis(300), &mut third).await;
+    assert!(early.is_err(), "a third connection was served: {early:?}");
+    drop(first);
+    assert!(third.await.starts_with("HTTP/1.1 200 "));
+    drop(second);
 }
 
 /// A reference server on a Free key, perhaps with a fault.

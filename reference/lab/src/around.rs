@@ -18,40 +18,31 @@ use crate::running::passed_on;
 use crate::{ConnectionNumber, Lab, Variation};
 
 /// The layer around a server: a variation, a mock, or both.
-pub struct LabLayer {
-    parts: Arc<Parts>,
-    connections: AtomicU64,
-}
-
-struct Parts {
+pub(crate) struct LabLayer {
     app: Arc<App>,
     lab: Option<Arc<Lab>>,
     mock: Mock,
+    connections: AtomicU64,
 }
 
 impl LabLayer {
     /// The layer around the server of `app`. The mock stands around the variation.
-    #[must_use]
-    pub fn new(app: Arc<App>, lab: Option<Arc<Lab>>, mock: Mock) -> LabLayer {
-        LabLayer { parts: Arc::new(Parts { app, lab, mock }), connections: AtomicU64::new(0) }
+    pub(crate) fn extended(app: Arc<App>, lab: Option<Arc<Lab>>, mock: Mock, notice: String) -> Extended {
+        let layer = Arc::new(LabLayer { app, lab, mock, connections: AtomicU64::new(0) });
+        Extended { around: Box::new(move |entrance| layer.around(entrance)), notice }
     }
-}
 
-impl LabLayer {
     /// Makes the service of one connection around the reference.
-    #[must_use]
-    pub fn around(&self, entrance: Router) -> Answers {
+    fn around(self: &Arc<Self>, entrance: Router) -> Answers {
         let connection = ConnectionNumber(self.connections.fetch_add(1, Ordering::Relaxed) + 1);
-        let parts = Arc::clone(&self.parts);
+        let layer = Arc::clone(self);
         Answers::new(service_fn(move |mut request: HttpRequest| {
-            let (parts, entrance) = (Arc::clone(&parts), entrance.clone());
+            let (layer, entrance) = (Arc::clone(&layer), entrance.clone());
             request.extensions_mut().insert(connection);
-            async move { Ok(parts.answer(&entrance, request).await) }
+            async move { Ok(layer.answer(&entrance, request).await) }
         }))
     }
-}
 
-impl Parts {
     async fn answer(&self, entrance: &Router, request: HttpRequest) -> HttpResponse {
         if self.mock.is_nothing() {
             return self.handle(entrance.clone(), request).await;
@@ -79,9 +70,7 @@ impl Parts {
         }
         response
     }
-}
 
-impl Parts {
     /// Refuses a request whose body did not arrive, as the reference does.
     fn refuse(&self, error: ApiError, headers: &HeaderMap) -> HttpResponse {
         let now = self.app.options.clock.now();
@@ -106,7 +95,6 @@ impl Extension for Variation {
     async fn start(self, server: Started) -> Result<Extended, ExtensionError> {
         let lab = Lab::start(Arc::clone(&server.app), self).await?;
         lab.introduce(server.keys.first().map(|(_, key)| key));
-        let layer = LabLayer::new(server.app, Some(Arc::new(lab)), Mock::default());
-        Ok(Extended { around: Box::new(move |entrance| layer.around(entrance)), notice: String::new() })
+        Ok(LabLayer::extended(server.app, Some(Arc::new(lab)), Mock::default(), String::new()))
     }
 }

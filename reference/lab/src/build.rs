@@ -54,6 +54,36 @@ impl Build {
     }
 }
 
+/// Any request.
+pub(crate) fn any(_: &Request) -> bool {
+    true
+}
+
+/// The responses to some requests.
+pub(crate) fn of(
+    which: impl Fn(&Request) -> bool + Send + Sync + 'static,
+) -> impl Fn(&Request, &Response, &ServerState) -> bool + Send + Sync + 'static {
+    move |request, _, _| which(request)
+}
+
+/// The responses with a status to some requests.
+pub(crate) fn at(
+    status: u16,
+    which: impl Fn(&Request) -> bool + Send + Sync + 'static,
+) -> impl Fn(&Request, &Response, &ServerState) -> bool + Send + Sync + 'static {
+    move |request, response, _| response.status == status && which(request)
+}
+
+/// The responses of success.
+pub(crate) fn success(_: &Request, response: &Response, _: &ServerState) -> bool {
+    matches!(response.status, 200 | 201)
+}
+
+/// The responses of failure.
+pub(crate) fn failure(_: &Request, response: &Response, _: &ServerState) -> bool {
+    response.status >= 400
+}
+
 /// A choice or a fault that is being built. Every method adds a change.
 pub(crate) trait Builds: Sized {
     fn build(&mut self) -> &mut Build;
@@ -71,6 +101,19 @@ pub(crate) trait Builds: Sized {
         self.before(move |request, server| {
             change(request, server);
             None
+        })
+    }
+
+    /// Changes some requests.
+    fn edits(
+        self,
+        which: impl Fn(&Request) -> bool + Send + Sync + 'static,
+        change: impl Fn(&mut Request) + Send + Sync + 'static,
+    ) -> Self {
+        self.edit(move |request, _| {
+            if which(request) {
+                change(request);
+            }
         })
     }
 
@@ -114,23 +157,31 @@ pub(crate) trait Builds: Sized {
         })
     }
 
-    /// Changes the responses with a status to some requests.
-    fn alters(
+    /// Changes some responses.
+    fn sends(
         self,
-        status: u16,
-        which: impl Fn(&Request) -> bool + Send + Sync + 'static,
+        which: impl Fn(&Request, &Response, &ServerState) -> bool + Send + Sync + 'static,
         change: impl Fn(&mut Response) + Send + Sync + 'static,
     ) -> Self {
-        self.answered(status, move |request, response, _| {
-            if which(request) {
+        self.after(move |request, response, server| {
+            if which(request, response, server) {
                 change(response);
             }
         })
     }
 
-    /// Answers some requests with the status `to`, where the reference answers with the status `from`.
-    fn turns(self, from: u16, to: u16, which: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
-        self.alters(from, which, move |response| response.refuse(to))
+    /// Answers some requests with the second status, where the reference answers with the first one.
+    fn turns(self, [from, to]: [u16; 2], which: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
+        self.sends(at(from, which), move |response| response.refuse(to))
+    }
+
+    /// Makes the valid key of some requests unknown, by the number of its use.
+    fn disowns(self, which: fn(use_of_key: u64) -> bool) -> Self {
+        self.edit(move |request, server| {
+            if server.key_of(request).is_some() && which(server.count()) {
+                request.authorize("an-unknown-key");
+            }
+        })
     }
 
     /// Changes every animal that the responses to some requests show.

@@ -13,34 +13,34 @@ use crate::vector::Wish;
 
 /// Options of `animal-lab serve`.
 #[derive(Debug, Args)]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// The options of the reference server.
     #[command(flatten)]
-    pub server: config::ServeArgs,
+    pub(crate) server: config::ServeArgs,
 
     /// The options of a mock.
     #[command(flatten)]
-    pub mock: MockArgs,
+    pub(crate) mock: MockArgs,
 
     /// Which variation of the server to run.
     #[command(flatten)]
-    pub lab: Wish,
+    pub(crate) lab: Wish,
 }
 
 /// Options of `animal-lab choices` and `animal-lab faults`.
 #[derive(Debug, Args)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// Only those whose names contain this text, in which `*` stands for any text
-    pub filter: Option<String>,
+    pub(crate) filter: Option<String>,
 
     /// How to list them
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: ListFormat,
+    pub(crate) format: ListFormat,
 }
 
 /// The form of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ListFormat {
+pub(crate) enum ListFormat {
     /// For people
     Text,
     /// A JSON array of objects
@@ -58,47 +58,70 @@ Examples:
   animal-lab challenge --fault list. -- ./suite --url {url} --key {key}
   animal-lab challenge --plan pro --report json=missed.json -- npm test"
 )]
-pub struct ChallengeArgs {
-    /// Lawful servers to try that make many choices at once, of the seeds from 1; at most 1000
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=1_000))]
-    pub lawful: u64,
+pub(crate) struct ChallengeArgs {
+    /// Try one fault for each requirement, one choice on each axis, and no servers that make many choices
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Succeed although faults are missed, if at least this number is noticed and no lawful server is refused
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) at_least: Option<usize>,
+
+    /// Lawful servers to try that make many choices at once, of the seeds from 1; at most 1000 [default: 10, with --quick 0]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(..=1_000))]
+    pub(crate) lawful: Option<u64>,
 
     /// Lawful choices to try, each by itself: the beginning of their names, or a pattern with `*`; repeatable. Without it and
     /// without --fault: all
     #[arg(long, value_name = "PATTERN")]
-    pub choose: Vec<String>,
+    pub(crate) choose: Vec<String>,
 
     /// Faults to try: the beginning of their names, or a pattern with `*`; repeatable. Without it and without --choose: all
     #[arg(long, value_name = "PATTERN")]
-    pub fault: Vec<String>,
+    pub(crate) fault: Vec<String>,
 
     /// The plan of each server's key
     #[arg(long, default_value = "free")]
-    pub plan: Plan,
+    pub(crate) plan: Plan,
 
     /// Servers to try at a time [default: the number of processors]
     #[arg(long, value_name = "COUNT", value_parser = count)]
-    pub jobs: Option<usize>,
+    pub(crate) jobs: Option<usize>,
 
     /// How long COMMAND may take for one server, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
 
     /// Let a window of requests per minute last this number of seconds, for suites that wait; this violates the specification
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..60))]
-    pub fast_windows: Option<u32>,
+    pub(crate) fast_windows: Option<u32>,
 
-    /// Write a report for programs; repeatable
-    #[arg(long, value_name = "json=FILE", value_parser = report)]
-    pub report: Vec<PathBuf>,
+    /// Write the whole report, for people (text) or for programs (json); repeatable
+    #[arg(long, value_name = "text|json=FILE", value_parser = report)]
+    pub(crate) report: Vec<(ReportFormat, PathBuf)>,
 
     /// The test suite: exit code 0 means that it accepts the server. `{url}` and `{key}` stand for the base address and the
     /// key, which are in `CHALLENGE_URL` and `CHALLENGE_KEY` as well
     #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<OsString>,
+    pub(crate) command: Vec<OsString>,
 }
 
-/// Reads the file of a report.
-fn report(text: &str) -> Result<PathBuf, &'static str> {
-    text.strip_prefix("json=").filter(|path| !path.is_empty()).map(PathBuf::from).ok_or("it must be json=FILE")
+/// A format of the report of a challenge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Reads the format and the file of a report.
+fn report(text: &str) -> Result<(ReportFormat, PathBuf), &'static str> {
+    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).unwrap_or_default();
+    let format = match format {
+        "text" => ReportFormat::Text,
+        "json" => ReportFormat::Json,
+        _ => return Err("it must be text=FILE or json=FILE"),
+    };
+    Ok((format, path.into()))
 }

@@ -29,13 +29,7 @@ pub struct Layer {
 
 impl fmt::Debug for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Layer")
-            .field("before", &self.before.is_some())
-            .field("takes", &self.takes)
-            .field("after", &self.after.is_some())
-            .field("outermost", &self.outermost)
-            .field("draw", &self.draw)
-            .finish_non_exhaustive()
+        f.debug_struct("Layer").field("outermost", &self.outermost).field("draw", &self.draw).finish_non_exhaustive()
     }
 }
 
@@ -52,8 +46,7 @@ impl Layer {
 
     /// Delays each response by this time of the machine's clock, so that requests that are sent together are certain to be
     /// concurrent.
-    #[must_use]
-    pub fn taking(mut self, time: Duration) -> Layer {
+    pub(crate) fn taking(mut self, time: Duration) -> Layer {
         self.takes = time;
         self
     }

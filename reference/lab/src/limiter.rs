@@ -16,7 +16,7 @@ const RACE: Duration = Duration::from_millis(20);
 
 /// The beginning of a window.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Anchor {
+pub(crate) enum Anchor {
     /// A window begins with each minute of the clock.
     #[default]
     Clock,
@@ -48,7 +48,7 @@ impl Anchor {
 
 /// The time at which the headers of a response are written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Written {
+pub(crate) enum Written {
     /// After the request was counted.
     #[default]
     After,
@@ -58,125 +58,81 @@ pub enum Written {
     OnAnswer,
 }
 
-/// The failed requests that are treated in another way than successes.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Failed {
-    /// Every failed request.
-    #[default]
-    Any,
-    /// Requests for an animal that does not exist (404, 410).
-    Missing,
-    /// Any other failed request.
-    Malformed,
-}
-
-/// The counting of failed requests.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Failures {
-    /// Failed requests count like any other.
-    #[default]
-    Count,
-    /// These requests do not count.
-    Free(Failed),
-    /// These requests count in their own response, and not afterwards.
-    GivenBack(Failed),
-}
-
-impl Failures {
-    /// Returns true if a response with this status belongs to a request that does not count for good.
-    fn spare(self, status: u16) -> bool {
-        let is_missing = matches!(status, 404 | 410);
-        match self {
-            Failures::Count => false,
-            Failures::Free(which) | Failures::GivenBack(which) => {
-                status >= 400 && (which == Failed::Any || is_missing == (which == Failed::Missing))
-            }
-        }
-    }
-}
-
 /// A defect of a limiter.
 #[derive(Clone, Copy, Debug)]
-pub enum Flaw {
+pub(crate) enum Flaw {
     /// The limiter admits this number of requests more, or fewer if negative, than the limit that it reports.
     OffBy(i64),
-    /// Requests are counted apart by this number.
-    Apart(fn(&Request) -> u64),
+    /// Requests are counted by these groups instead of by their keys.
+    Groups(fn(&Request, key: i64, Limits) -> Group),
     /// Some requests are neither counted nor refused.
     Exempts(fn(&Request) -> bool),
     /// Some requests are counted and never refused.
     Spares(fn(&Request) -> bool),
     /// The requests of the key that was used first are counted and never refused.
     SparesTheFirstKey,
-    /// The limiter reports a limit and never refuses.
-    NeverRefuses,
     /// A refusal has this status instead of 429.
     Status(u16),
     /// A refused request is carried out all the same.
     CarriesOut,
-    /// The count is never set back.
-    NeverResets,
     /// The count is set back after this number of seconds, regardless of the reported reset.
     ResetsAfter(i64),
     /// The count is set back after this number of requests, as when a process is restarted.
     ForgetsAfter(u64),
     /// Refusals go on for this number of seconds after the reported reset.
     RefusesLonger(i64),
-    /// The count is written back with the response: of concurrent requests, one is counted.
-    Races,
-    /// All keys share one count.
-    OneCount,
+    /// In the first seconds of a window, this number of them, the count is written back with the response: of concurrent requests, one
+    /// is counted.
+    Races(i64),
     /// Each request begins the window anew.
     Prolongs,
     /// Some requests count twice.
     Doubles(fn(&Request) -> bool),
     /// The headers report the day's limit with the end of the minute.
     DayEndsWithMinute,
-    /// All keys of one plan share a count.
-    PerPlan,
     /// Nothing is refused in the first window of a key.
     SparesTheFirstWindow,
     /// One request over the limit is admitted in each period of this many seconds.
     AdmitsEvery(i64),
     /// A failed request that leaves nothing remaining sets the count back.
     ForgivesTheLast,
-    /// Of concurrent requests within two seconds of the first one of a window, one is counted.
-    RacesAtTheBegin,
 }
 
 /// The way in which a limiter counts, refuses and reports: by default, as the reference does.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Policy {
+pub(crate) struct Policy {
     /// The beginning of a minute.
-    pub anchor: Anchor,
+    pub(crate) anchor: Anchor,
     /// The length of the slots of a log in seconds, if it has slots: a request counts as if it had come when its slot began.
-    pub slot: Option<i64>,
+    pub(crate) slot: Option<i64>,
     /// Whether the headers report the day.
-    pub reports_day: bool,
+    pub(crate) reports_day: bool,
     /// The time at which the headers are written.
-    pub written: Written,
-    /// The counting of failed requests.
-    pub failures: Failures,
+    pub(crate) written: Written,
+    /// The requests that do not count, by the status of their responses.
+    pub(crate) free: Option<fn(request: &Request, status: u16) -> bool>,
+    /// Whether such a request counts in its own response, and not afterwards.
+    pub(crate) gives_back: bool,
     /// Whether refused requests count.
-    pub counts_refusals: bool,
+    pub(crate) counts_refusals: bool,
     /// The number of seconds that `Retry-After` adds to the end of the window.
-    pub extra_wait: i64,
+    pub(crate) extra_wait: i64,
     /// Whether `Retry-After` is a date.
-    pub dates: bool,
+    pub(crate) dates: bool,
     /// Whether a 429 has no body.
-    pub empty: bool,
+    pub(crate) empty: bool,
     /// The length of the ban that a second refused request causes, in seconds, if it causes one.
-    pub ban: Option<i64>,
+    pub(crate) ban: Option<i64>,
     /// The number of the request at which another client causes a ban of the key, and the length of the ban in seconds.
-    pub banned: Option<(u64, i64)>,
+    pub(crate) banned: Option<(u64, i64)>,
     /// Whether callers are distinguished by their address, so that requests without a key count against the same limit.
-    pub by_address: bool,
+    pub(crate) by_address: bool,
     /// The number of requests after which another client sends one with the same key.
-    pub others: Option<u64>,
+    pub(crate) others: Option<u64>,
     /// The interval, in milliseconds, at which another client sends a request with the same key.
-    pub steady: Option<i64>,
+    pub(crate) steady: Option<i64>,
     /// The defect, if the limiter is not lawful.
-    pub flaw: Option<Flaw>,
+    pub(crate) flaw: Option<Flaw>,
 }
 
 #[derive(Default)]
@@ -225,7 +181,7 @@ impl Count {
 
 #[derive(Clone, Copy)]
 struct Reported {
-    bucket: Bucket,
+    group: Group,
     limits: Limits,
     refused: bool,
     counted: bool,
@@ -235,12 +191,12 @@ struct Reported {
     reset: i64,
 }
 
-/// A group of requests that are counted together: the number of a key, and a part of its requests.
-type Bucket = (i64, u64);
+/// A group of requests that are counted together: usually the number of a key, and a part of its requests.
+pub(crate) type Group = (i64, u64);
 
 #[derive(Default)]
 struct Ledger {
-    counts: HashMap<Bucket, Count>,
+    counts: HashMap<Group, Count>,
     reported: HashMap<u64, Reported>,
     /// The key that was used first.
     first: Option<i64>,
@@ -249,9 +205,8 @@ struct Ledger {
 }
 
 /// The layer that applies a policy.
-#[must_use]
-pub fn limiter(policy: Policy) -> Layer {
-    let takes = if matches!(policy.flaw, Some(Flaw::Races | Flaw::RacesAtTheBegin)) { RACE } else { Duration::ZERO };
+pub(crate) fn limiter(policy: Policy) -> Layer {
+    let takes = if matches!(policy.flaw, Some(Flaw::Races(_))) { RACE } else { Duration::ZERO };
     Layer::default()
         .taking(takes)
         .before(move |request, server| server.own(|ledger| policy.decide(ledger, request, server)))
@@ -270,18 +225,12 @@ impl Policy {
         }
         // A request without a key comes from the address of the key that was used last.
         let (caller, limits) = ledger.caller?;
-        let part = match self.flaw {
-            Some(Flaw::Apart(part)) => part(request),
-            _ => 0,
+        let group = match self.flaw {
+            Some(Flaw::Groups(group)) => group(request, caller, limits),
+            _ => (caller, 0),
         };
-        let owner = match self.flaw {
-            Some(Flaw::OneCount) => 0,
-            Some(Flaw::PerPlan) => -limits.per_minute.cast_signed(),
-            _ => caller,
-        };
-        let bucket = (owner, part);
         let now = server.now();
-        let count = ledger.counts.entry(bucket).or_default();
+        let count = ledger.counts.entry(group).or_default();
         self.admit_others(count, limits, server);
         self.roll(count, server, now);
         count.seen += 1;
@@ -292,13 +241,14 @@ impl Policy {
             (count.used, count.banned_until) = (limits.per_minute, now + server.scaled(seconds));
         }
         let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
-        let is_spared = matches!(self.flaw, Some(Flaw::SparesTheFirstKey)) && ledger.first == Some(caller);
         let is_let_through = match self.flaw {
+            Some(Flaw::Spares(which)) => which(request),
+            Some(Flaw::SparesTheFirstKey) => ledger.first == Some(caller),
             Some(Flaw::SparesTheFirstWindow) => count.windows < 2,
             Some(Flaw::AdmitsEvery(seconds)) => now - count.extra_at >= server.scaled(seconds),
-            _ => is_spared,
+            _ => false,
         };
-        let is_full = self.refuses(count, limits, request, now);
+        let is_full = self.refuses(count, limits, now);
         if is_full && is_let_through {
             count.extra_at = now;
         }
@@ -326,7 +276,7 @@ impl Policy {
         let refusal = is_answered.then(|| self.refusal(count, limits, server));
         ledger
             .reported
-            .insert(request.number, Reported { bucket, limits, refused, counted, used: count.used, remaining, reset });
+            .insert(request.number, Reported { group, limits, refused, counted, used: count.used, remaining, reset });
         if self.races(count, server) && !refused {
             count.used -= 1;
         }
@@ -335,11 +285,7 @@ impl Policy {
 
     /// Returns true if the count is written back with the response.
     fn races(&self, count: &Count, server: &ServerState) -> bool {
-        match self.flaw {
-            Some(Flaw::Races) => true,
-            Some(Flaw::RacesAtTheBegin) => server.now() - count.since < 2,
-            _ => false,
-        }
+        matches!(self.flaw, Some(Flaw::Races(within)) if server.now() - count.since < within)
     }
 
     /// Returns true if Limit and Remaining describe the day.
@@ -420,7 +366,7 @@ impl Policy {
                 Anchor::Clock | Anchor::Sliding | Anchor::SlidingNext => now - now.rem_euclid(window) + window,
                 Anchor::Request | Anchor::Log(_) | Anchor::Draining(_) => now + window,
             };
-            if !matches!(self.flaw, Some(Flaw::NeverResets | Flaw::RefusesLonger(_))) {
+            if !matches!(self.flaw, Some(Flaw::RefusesLonger(_))) {
                 (count.used, count.refused, count.since) = (0, 0, now);
                 count.windows += 1;
             }
@@ -436,14 +382,9 @@ impl Policy {
         }
     }
 
-    fn refuses(&self, count: &Count, limits: Limits, request: &Request, now: i64) -> bool {
-        let limit = match self.flaw {
-            Some(Flaw::OffBy(more)) => limits.per_minute.saturating_add_signed(more),
-            Some(Flaw::NeverRefuses) => u64::MAX,
-            Some(Flaw::Spares(which)) if which(request) => u64::MAX,
-            _ => limits.per_minute,
-        };
-        count.used >= limit || now < count.banned_until
+    fn refuses(&self, count: &Count, limits: Limits, now: i64) -> bool {
+        let more = if let Some(Flaw::OffBy(more)) = self.flaw { more } else { 0 };
+        count.used >= limits.per_minute.saturating_add_signed(more) || now < count.banned_until
     }
 
     /// The time at which a full count has room again, if no request comes.
@@ -487,24 +428,22 @@ impl Policy {
             response.set("date", date);
             response.set("retry-after", server.window());
         }
-        let count = ledger.counts.entry(reported.bucket).or_default();
+        let count = ledger.counts.entry(reported.group).or_default();
         if self.races(count, server) && !reported.refused {
             count.used = reported.used;
         }
         if matches!(self.flaw, Some(Flaw::ForgivesTheLast)) && response.status >= 400 && reported.remaining == 0 {
             count.used = 0;
         }
-        let is_spared = reported.counted && self.failures.spare(response.status);
-        let is_free = matches!(self.failures, Failures::Free(_));
-        if is_spared && is_free {
+        let is_free = reported.counted && self.free.is_some_and(|free| free(request, response.status));
+        if is_free && !self.gives_back {
             count.give_back();
+            reported.remaining += u64::from(self.written == Written::After);
         }
-        match self.written {
-            Written::After => reported.remaining += u64::from(is_spared && is_free),
-            Written::Before => {}
-            Written::OnAnswer => reported.remaining = self.remaining(count, reported.limits, 0),
+        if self.written == Written::OnAnswer {
+            reported.remaining = self.remaining(count, reported.limits, 0);
         }
-        if is_spared && !is_free {
+        if is_free && self.gives_back {
             count.give_back();
         }
         let limit = if self.shows_day() { reported.limits.per_day } else { reported.limits.per_minute };

@@ -24,7 +24,7 @@ struct Entry {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     breaks: Vec<&'static str>,
     does: &'static str,
-    /// A product or a standard, if the entry names one.
+    /// A product, if the entry names one.
     as_with: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     made_by: Option<Maker>,

@@ -27,8 +27,7 @@ impl FromStr for Rate {
 
 impl Rate {
     /// The share, above 0 and at most 1.
-    #[must_use]
-    pub fn share(self) -> f64 {
+    pub(crate) fn share(self) -> f64 {
         self.0
     }
 }

@@ -1,5 +1,8 @@
 //! A request on its way through the layers.
 
+use std::fmt::Display;
+
+use animal_store_rules::trace::exchange::Request as Observed;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::{Map, Value};
 
@@ -28,13 +31,28 @@ pub struct Request {
     pub chunk_ends: Vec<usize>,
 }
 
+/// A request as the judge's crates know it, without the bytes of its body.
+pub(crate) fn observed(method: &Method, path: &str, query: Option<&str>, headers: &HeaderMap) -> Observed {
+    let mut observed = Observed::new(method.as_str(), path);
+    observed.query = query.map(str::to_owned);
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        match name.as_str() {
+            "authorization" if observed.authorization.is_none() => observed.authorization = Some(value),
+            "content-type" if observed.body.is_none() => observed = observed.body(&value, ""),
+            "content-type" => {}
+            name => observed.headers.push((name.to_owned(), value)),
+        }
+    }
+    observed
+}
+
 /// The number of decimal digits that any double holds.
 const DIGITS_OF_A_DOUBLE: usize = 15;
 
 impl Request {
     /// Returns true for `GET /pets`.
-    #[must_use]
-    pub fn is_list(&self) -> bool {
+    pub(crate) fn is_list(&self) -> bool {
         self.method == Method::GET && self.path == "/pets"
     }
 
@@ -45,67 +63,79 @@ impl Request {
     }
 
     /// Returns true for `GET /pets/{petId}`.
-    #[must_use]
-    pub fn is_get(&self) -> bool {
+    pub(crate) fn is_get(&self) -> bool {
         self.method == Method::GET && self.path.starts_with("/pets/")
     }
 
     /// Returns true for a list with this value of a parameter.
-    #[must_use]
-    pub fn lists_with(&self, name: &str, value: &str) -> bool {
+    pub(crate) fn lists_with(&self, name: &str, value: &str) -> bool {
         self.is_list() && self.parameter(name) == Some(value)
     }
 
     /// Returns true for a list that lacks a parameter.
-    #[must_use]
-    pub fn lists_without(&self, name: &str) -> bool {
+    pub(crate) fn lists_without(&self, name: &str) -> bool {
         self.is_list() && self.parameter(name).is_none()
     }
 
     /// Returns true for a list with a filter.
-    #[must_use]
-    pub fn lists_by_status(&self) -> bool {
+    pub(crate) fn lists_by_status(&self) -> bool {
         self.is_list() && self.parameter("status").is_some()
     }
 
     /// Returns true for `GET /pets/{petId}` with an identifier that no animal can have.
-    #[must_use]
-    pub fn gets_malformed(&self) -> bool {
+    pub(crate) fn gets_malformed(&self) -> bool {
         self.is_get() && self.id().is_none()
     }
 
-    /// Returns true for `GET /pets/{petId}` with an identifier that is an int64.
-    #[must_use]
-    pub fn gets_id(&self) -> bool {
-        self.is_get() && self.id().is_some()
-    }
-
     /// Returns true for `GET /store/orders`.
-    #[must_use]
-    pub fn is_orders(&self) -> bool {
+    pub(crate) fn is_orders(&self) -> bool {
         self.method == Method::GET && self.path == "/store/orders"
     }
 
-    /// The identifier in the path, if it is an int64.
-    #[must_use]
-    pub fn id(&self) -> Option<i64> {
-        self.path.strip_prefix("/pets/")?.parse().ok()
+    /// The text of the identifier of `GET /pets/{petId}`.
+    fn id_text(&self) -> Option<&str> {
+        self.path.strip_prefix("/pets/").filter(|_| self.is_get())
+    }
+
+    /// The identifier of `GET /pets/{petId}`, if it is an int64.
+    pub(crate) fn id(&self) -> Option<i64> {
+        self.id_text()?.parse().ok()
+    }
+
+    /// Gives `GET /pets/{petId}` another identifier, if the function returns one.
+    pub(crate) fn look_up<T: Display>(&mut self, other: impl FnOnce(&str) -> Option<T>) {
+        if let Some(id) = self.id_text().and_then(other) {
+            self.path = format!("/pets/{id}");
+        }
+    }
+
+    /// The number of animals that a list is asked for, if it is a number.
+    pub(crate) fn limit(&self) -> Option<usize> {
+        usize::try_from(self.number_of("limit")?).ok()
+    }
+
+    /// The largest number of animals that a list may have.
+    pub(crate) fn page_size(&self) -> usize {
+        self.limit().unwrap_or(20)
+    }
+
+    /// Returns true for the animals that the filter of a list selects.
+    pub(crate) fn selects(&self, pet: &Value) -> bool {
+        self.parameter("status").is_none_or(|status| pet["status"] == status)
     }
 
     /// The value of a query parameter, as it stands in the URL.
-    #[must_use]
-    pub fn parameter(&self, name: &str) -> Option<&str> {
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         self.query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
     }
 
     /// The value of a query parameter, if it is an int64.
-    #[must_use]
-    pub fn number_of(&self, name: &str) -> Option<i64> {
+    pub(crate) fn number_of(&self, name: &str) -> Option<i64> {
         self.parameter(name)?.parse().ok()
     }
 
     /// Sets a query parameter, or removes it.
-    pub fn set_parameter(&mut self, name: &str, value: Option<&str>) {
+    pub(crate) fn set_parameter(&mut self, name: &str, value: Option<&str>) {
         let others = self.query.split('&').filter(|pair| !pair.is_empty() && pair.split('=').next() != Some(name));
         let pairs: Vec<String> =
             others.map(str::to_owned).chain(value.map(|value| format!("{name}={value}"))).collect();
@@ -118,12 +148,6 @@ impl Request {
         self.header("authorization")
     }
 
-    /// The bytes of `Authorization`; empty for none.
-    #[must_use]
-    pub fn authorization_bytes(&self) -> &[u8] {
-        self.headers.get("authorization").map_or(&[], HeaderValue::as_bytes)
-    }
-
     /// The value of a header field; empty for none.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
@@ -131,8 +155,7 @@ impl Request {
     }
 
     /// The token of the credential, if its scheme is Bearer.
-    #[must_use]
-    pub fn token(&self) -> Option<&str> {
+    pub(crate) fn token(&self) -> Option<&str> {
         self.authorization().strip_prefix("Bearer ")
     }
 
@@ -145,20 +168,17 @@ impl Request {
     }
 
     /// The body, if it is JSON.
-    #[must_use]
-    pub fn json(&self) -> Option<Value> {
+    pub(crate) fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
 
     /// Returns true if the body contains a text.
-    #[must_use]
-    pub fn holds(&self, text: &str) -> bool {
+    pub(crate) fn holds(&self, text: &str) -> bool {
         self.body.windows(text.len()).any(|part| part == text.as_bytes())
     }
 
     /// Returns true if the body is JSON, even if a number in it fits no type.
-    #[must_use]
-    pub fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         serde_json::from_slice::<serde::de::IgnoredAny>(&self.body).is_ok()
     }
 
@@ -171,8 +191,28 @@ impl Request {
         }
     }
 
+    /// The members of the animal that the request creates.
+    pub(crate) fn pet(&self) -> Option<Map<String, Value>> {
+        self.object().filter(|_| self.is_create())
+    }
+
+    /// A member of the animal that the request creates.
+    pub(crate) fn member(&self, name: &str) -> Option<Value> {
+        self.pet()?.remove(name)
+    }
+
+    /// The name of the animal that the request creates.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.member("name")?.as_str().map(str::to_owned)
+    }
+
+    /// Returns true if the request creates an animal without this member.
+    pub(crate) fn lacks(&self, member: &str) -> bool {
+        self.pet().is_some_and(|pet| !pet.contains_key(member))
+    }
+
     /// Sets a JSON body and its media type.
-    pub fn set_json(&mut self, value: impl Into<Value>) {
+    pub(crate) fn set_json(&mut self, value: impl Into<Value>) {
         self.body = value.into().to_string().into_bytes();
         self.headers.insert("content-type", HeaderValue::from_static("application/json"));
     }

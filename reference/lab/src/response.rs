@@ -10,6 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::Request;
 
+pub(crate) const LIMIT: &str = "x-ratelimit-limit";
+pub(crate) const REMAINING: &str = "x-ratelimit-remaining";
+pub(crate) const RESET: &str = "x-ratelimit-reset";
+
 /// The way in which a response is sent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Delivery {
@@ -63,6 +67,11 @@ impl Response {
         serde_json::from_slice(&self.body).ok()
     }
 
+    /// The body as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
     /// Sets the body without changing the media type.
     pub fn set_json(&mut self, value: impl Into<Value>) {
         self.body = value.into().to_string().into_bytes();
@@ -104,15 +113,15 @@ impl Response {
     }
 
     /// Sets the rate-limit header fields.
-    pub fn set_limits(&mut self, limit: impl ToString, remaining: impl ToString, reset: impl ToString) {
-        self.set("x-ratelimit-limit", limit);
-        self.set("x-ratelimit-remaining", remaining);
-        self.set("x-ratelimit-reset", reset);
+    pub(crate) fn set_limits(&mut self, limit: impl ToString, remaining: impl ToString, reset: impl ToString) {
+        self.set(LIMIT, limit);
+        self.set(REMAINING, remaining);
+        self.set(RESET, reset);
     }
 
     /// Removes the rate-limit header fields.
-    pub fn remove_limits(&mut self) {
-        ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"].iter().for_each(|name| self.remove(name));
+    pub(crate) fn remove_limits(&mut self) {
+        [LIMIT, REMAINING, RESET].iter().for_each(|name| self.remove(name));
     }
 
     /// Removes a header field.
@@ -126,15 +135,21 @@ impl Response {
         self.set_body("application/json", error_body(status).to_string());
     }
 
+    /// Turns the response into a 429 that asks for a wait of this many seconds; the header fields stay.
+    pub(crate) fn refuse_for(&mut self, seconds: i64) {
+        self.refuse(429);
+        self.set("retry-after", seconds);
+    }
+
     /// Turns the response into a 204.
-    pub fn empty(&mut self) {
+    pub(crate) fn empty(&mut self) {
         self.status = 204;
         self.body.clear();
         self.remove("content-type");
     }
 
     /// Sets the status and a JSON body; the header fields stay.
-    pub fn become_json(&mut self, status: u16, value: impl Into<Value>) {
+    pub(crate) fn become_json(&mut self, status: u16, value: impl Into<Value>) {
         self.status = status;
         self.set_body("application/json", value.into().to_string());
     }
@@ -169,7 +184,7 @@ impl Response {
     }
 
     /// Changes the members of an Error.
-    pub fn edit_error(&mut self, edit: impl FnOnce(&mut Map<String, Value>)) {
+    pub(crate) fn edit_error(&mut self, edit: impl FnOnce(&mut Map<String, Value>)) {
         if self.status >= 400
             && let Some(Value::Object(mut error)) = self.json()
         {

@@ -21,14 +21,13 @@ use animal_store_reference::app::{App, below};
 use animal_store_reference::extension::ExtensionError;
 use animal_store_reference::keys::ApiKey;
 use animal_store_reference::respond::ApiError;
-use animal_store_reference::store::StoreError;
 use animal_store_reference::wire::{NewPet, PetStatus};
 
 /// The longest body that layers see. The reference refuses bodies over its own bound, which is usually far below.
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
 /// A variation at work, which can begin anew while it is served.
-pub struct Lab {
+pub(crate) struct Lab {
     app: Arc<App>,
     running: RwLock<Arc<Running>>,
 }
@@ -39,8 +38,8 @@ impl Lab {
     /// # Errors
     ///
     /// [`ExtensionError`] when the animals cannot be read or created, or a key cannot be issued.
-    pub async fn start(app: Arc<App>, variation: Variation) -> Result<Lab, ExtensionError> {
-        let running = running(&app, variation, None).await?;
+    pub(crate) async fn start(app: Arc<App>, variation: Variation) -> Result<Lab, ExtensionError> {
+        let running = Running::start(Arc::clone(&app), variation, None).await?;
         Ok(Lab { app, running: RwLock::new(Arc::new(running)) })
     }
 
@@ -49,10 +48,10 @@ impl Lab {
     /// # Errors
     ///
     /// [`ExtensionError`] as from [`Lab::start`]; the server then goes on as before.
-    pub async fn change(&self, variation: Variation) -> Result<(), ExtensionError> {
+    pub(crate) async fn change(&self, variation: Variation) -> Result<(), ExtensionError> {
         let last = self.running();
-        let next = running(&self.app, variation, last.pass.clone()).await?;
-        next.know_keys_of(&last);
+        let next = Running::start(Arc::clone(&self.app), variation, last.pass.clone()).await?;
+        last.state().keys().iter().for_each(|key| next.state().learn(key));
         *self.running.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
         Ok(())
     }
@@ -67,13 +66,13 @@ impl Lab {
     /// # Errors
     ///
     /// [`ExtensionError`] as from [`Lab::start`]; the server then goes on as before.
-    pub async fn restart(&self) -> Result<(), ExtensionError> {
+    pub(crate) async fn restart(&self) -> Result<(), ExtensionError> {
         self.change(self.running().variation.clone()).await
     }
 
     /// Makes keys known before they are used: some faults take something else for a key.
-    pub fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
-        self.running().introduce(keys);
+    pub(crate) fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
+        keys.into_iter().for_each(|key| self.running().state().learn(key.reveal()));
     }
 
     /// Answers a request with the help of the reference. Requests outside the API go to the reference alone.
@@ -81,28 +80,13 @@ impl Lab {
     /// # Errors
     ///
     /// [`ApiError`] when the body did not arrive.
-    pub async fn answer(&self, entrance: Router, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    pub(crate) async fn answer(&self, entrance: Router, request: HttpRequest) -> Result<HttpResponse, ApiError> {
         self.running().answer(entrance, request).await
     }
 
     pub(crate) fn running(&self) -> Arc<Running> {
         Arc::clone(&self.running.read().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// Prepares a variation, which takes over the pass of the one before, if there is one.
-async fn running(app: &Arc<App>, mut variation: Variation, pass: Option<Arc<Pass>>) -> Result<Running, ExtensionError> {
-    if variation.setting.window.is_some() && !variation.setting.counts_in_layer {
-        // The reference's own windows are minutes.
-        variation.setting.counts_in_layer = true;
-        variation.layers.push(limiter(Policy::default()));
-    }
-    let pass = match pass {
-        _ if !variation.setting.counts_in_layer => None,
-        Some(pass) => Some(pass),
-        None => Some(Arc::new(Pass::issue(app)?)),
-    };
-    Ok(Running::start(Arc::clone(app), variation, pass).await?)
 }
 
 /// A variation between two beginnings.
@@ -117,16 +101,22 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Prepares a variation of the server of `app`: its stock is created, unless there are as many animals already.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when the animals cannot be read or created.
-    pub(super) async fn start(
+    /// Prepares a variation, which takes over the pass of the one before, if there is one.
+    async fn start(
         app: Arc<App>,
-        variation: Variation,
+        mut variation: Variation,
         pass: Option<Arc<Pass>>,
-    ) -> Result<Running, StoreError> {
+    ) -> Result<Running, ExtensionError> {
+        if variation.setting.window.is_some() && !variation.setting.counts_in_layer {
+            // The reference's own windows are minutes.
+            variation.setting.counts_in_layer = true;
+            variation.layers.push(limiter(Policy::default()));
+        }
+        let pass = match pass {
+            _ if !variation.setting.counts_in_layer => None,
+            Some(pass) => Some(pass),
+            None => Some(Arc::new(Pass::issue(&app)?)),
+        };
         let stock = variation.setting.stock;
         let mut animals = 0;
         app.store.newest(None, u32::try_from(stock).unwrap_or(u32::MAX), |_| animals += 1)?;
@@ -144,16 +134,6 @@ impl Running {
     /// The state that all parts of the server see.
     fn state(&self) -> &ServerState {
         &self.states[0]
-    }
-
-    /// Makes keys known before they are used: some faults take something else for a key.
-    pub(super) fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
-        keys.into_iter().for_each(|key| self.state().learn(key.reveal()));
-    }
-
-    /// Learns the keys that another running variation knows.
-    pub(super) fn know_keys_of(&self, other: &Running) {
-        other.state().keys().iter().for_each(|key| self.state().learn(key));
     }
 
     /// Answers a request with the help of the reference. Requests outside the API go to the reference alone.

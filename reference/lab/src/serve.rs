@@ -101,8 +101,7 @@ impl Extension for Served {
             }
             self.mock.control = Some(Arc::new(control));
         }
-        let layer = LabLayer::new(app, lab, self.mock);
-        Ok(Extended { around: Box::new(move |entrance| layer.around(entrance)), notice })
+        Ok(LabLayer::extended(app, lab, self.mock, notice))
     }
 }
 
@@ -114,6 +113,6 @@ async fn stock(app: &App, animals: Vec<NewPet>) -> Result<String, StoreError> {
         return Ok("the database has animals already, so --animals adds none\n".to_owned());
     }
     let notice = format!("animals: {}\n", animals.len());
-    app.replace((1..).zip(animals).collect()).await?;
+    app.store.replace((1..).zip(animals).collect()).await?;
     Ok(notice)
 }

@@ -1,7 +1,8 @@
 //! The state that the layers of one server use.
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -39,6 +40,15 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Default)]
 struct Counter(u64);
 
+/// The values of a type that [`ServerState::is_new`] has remembered.
+struct Seen<T>(HashSet<T>);
+
+impl<T> Default for Seen<T> {
+    fn default() -> Seen<T> {
+        Seen(HashSet::new())
+    }
+}
+
 impl ServerState {
     pub(super) fn new(app: Arc<App>, setting: &Setting) -> Result<ServerState, StoreError> {
         let window = i64::from(setting.window.unwrap_or(MINUTE).max(1));
@@ -54,20 +64,17 @@ impl ServerState {
     }
 
     /// The path below which the API lives.
-    #[must_use]
-    pub fn base_path(&self) -> &str {
+    pub(crate) fn base_path(&self) -> &str {
         &self.shared.app.options.base_path
     }
 
     /// The length of a window of requests per minute, in seconds.
-    #[must_use]
-    pub fn window(&self) -> i64 {
+    pub(crate) fn window(&self) -> i64 {
         self.shared.window
     }
 
     /// Scales a duration in seconds from windows of a minute to those of this server; at least one second.
-    #[must_use]
-    pub fn scaled(&self, seconds: i64) -> i64 {
+    pub(crate) fn scaled(&self, seconds: i64) -> i64 {
         (seconds * self.window() / i64::from(MINUTE)).max(1)
     }
 
@@ -78,20 +85,17 @@ impl ServerState {
     }
 
     /// The server's time, with fractions of a second.
-    #[must_use]
-    pub fn timestamp(&self) -> Timestamp {
+    pub(crate) fn timestamp(&self) -> Timestamp {
         self.clock().timestamp()
     }
 
     /// The server's clock.
-    #[must_use]
-    pub fn clock(&self) -> &Clock {
+    pub(crate) fn clock(&self) -> &Clock {
         &self.shared.app.options.clock
     }
 
     /// The animals that the reference has, newest first. There are none if its database cannot be read.
-    #[must_use]
-    pub fn newest(&self) -> Vec<Value> {
+    pub(crate) fn newest(&self) -> Vec<Value> {
         let mut pets = Vec::new();
         let _unreadable = self
             .shared
@@ -102,8 +106,7 @@ impl ServerState {
     }
 
     /// The animal of the reference with this id.
-    #[must_use]
-    pub fn pet(&self, id: i64) -> Option<Value> {
+    pub(crate) fn pet(&self, id: i64) -> Option<Value> {
         self.shared.app.store.animal(id, |row| serde_json::to_value(row).unwrap_or_default()).ok().flatten()
     }
 
@@ -113,8 +116,7 @@ impl ServerState {
     }
 
     /// The time at which an animal was created; 1970 for those of the start.
-    #[must_use]
-    pub fn born(&self, id: i64) -> Timestamp {
+    pub(crate) fn born(&self, id: i64) -> Timestamp {
         match lock(&self.shared.born).get(&id) {
             Some(born) => *born,
             // The response to its creation has not arrived here.
@@ -124,7 +126,7 @@ impl ServerState {
     }
 
     /// Increments the counter of this fault or choice and returns it.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.own(|Counter(count)| {
             *count += 1;
             *count
@@ -132,13 +134,23 @@ impl ServerState {
     }
 
     /// Increments a counter that begins anew in each period of this many seconds, and returns it.
-    pub fn count_within(&self, seconds: i64) -> u64 {
+    pub(crate) fn count_within(&self, seconds: i64) -> u64 {
         let period = self.now().div_euclid(seconds);
         self.own(|(last, count): &mut (i64, u64)| {
             *count = if *last == period { *count + 1 } else { 1 };
             *last = period;
             *count
         })
+    }
+
+    /// Remembers a value for this fault or choice. Returns true if it is new.
+    pub(crate) fn is_new<T: Eq + Hash + Send + 'static>(&self, value: T) -> bool {
+        self.own(|seen: &mut Seen<T>| seen.0.insert(value))
+    }
+
+    /// Returns true if this fault or choice has remembered a value.
+    pub(crate) fn has_seen<T: Eq + Hash + Send + 'static>(&self, value: &T) -> bool {
+        self.own(|seen: &mut Seen<T>| seen.0.contains(value))
     }
 
     /// Uses the memory of this fault or choice, found by its type. It is empty when the server starts.
@@ -158,8 +170,7 @@ impl ServerState {
     }
 
     /// The valid keys that are known in full, in the order in which they were issued.
-    #[must_use]
-    pub fn keys(&self) -> Vec<String> {
+    pub(crate) fn keys(&self) -> Vec<String> {
         lock(&self.shared.keys).values().cloned().collect()
     }
 

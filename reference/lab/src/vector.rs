@@ -11,61 +11,54 @@ use crate::rate::Draw;
 
 /// The requested choices and faults: options of the program.
 #[derive(Clone, Debug, Default, Args)]
-pub struct Wish {
+pub(crate) struct Wish {
     /// Make every lawful choice that is not made by name by this seed
     #[arg(long, value_name = "SEED", help_heading = "Laboratory")]
-    pub lawful: Option<u64>,
+    pub(crate) lawful: Option<u64>,
 
     /// Make one lawful choice, as `animal-lab choices` lists them; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Laboratory")]
-    pub choose: Vec<String>,
+    pub(crate) choose: Vec<String>,
 
     /// Break one thing, as `animal-lab faults` lists them; repeatable. With a rate, such as `@0.1` or `@10%`, it shows in this share of
     /// the requests, which depend on the seed of --lawful (0 without it)
     #[arg(long, value_name = "NAME[@RATE]", help_heading = "Laboratory")]
-    pub fault: Vec<String>,
+    pub(crate) fault: Vec<String>,
 }
 
 /// Choices and faults that one server can have together.
 #[derive(Clone, Default)]
-pub struct Vector {
+pub(crate) struct Vector {
     /// The choices, at most one on each axis.
-    pub choices: Vec<Choice>,
+    pub(crate) choices: Vec<Choice>,
     /// The faults.
-    pub faults: Vec<Fault>,
+    pub(crate) faults: Vec<Fault>,
     /// The seed that draws the requests of faults with a rate.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 /// The reason why no server can be built from a [`Wish`], as a sentence: a name is unknown, a rate is impossible, or two requested choices
 /// or faults exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct VectorError(String);
+pub(crate) struct VectorError(String);
 
-/// A subject that only one part of a server can decide, and a predicate for the settings that decide it.
-type Decision = (&'static str, fn(&Setting) -> bool);
-
-/// The subjects that only one part of a server can decide.
-const DECISIONS: [Decision; 4] = [
-    ("how requests are counted", |setting| setting.counts_in_layer),
-    ("where the API lives", |setting| setting.base_path.is_some()),
-    ("when the clock starts", |setting| setting.start_at.is_some()),
-    ("which animals there are at the start", |setting| setting.stock > 0),
-];
-
-/// The subject that the ban of a setting decides.
-const BANS: &str = "when keys are banned";
+/// The subjects that only one part of a server can decide, each with the decision of a setting. Only the last one leaves room for a fault
+/// with a rate, and the reference starts with those between the first and the last.
+fn decisions(setting: &Setting) -> [(&'static str, Option<String>); 5] {
+    [
+        ("how requests are counted", setting.counts_in_layer.then(String::new)),
+        ("where the API lives", setting.base_path.map(str::to_owned)),
+        ("when the clock starts", setting.start_at.map(str::to_owned)),
+        ("when keys are banned", setting.ban.map(|ban| format!("{ban:?}"))),
+        ("which animals there are at the start", (setting.stock > 0).then(String::new)),
+    ]
+}
 
 /// Returns the subject that both settings decide.
 fn clash(first: &Setting, second: &Setting) -> Option<&'static str> {
-    DECISIONS.iter().find(|(_, decides)| decides(first) && decides(second)).map(|(about, _)| *about)
-}
-
-/// Returns the subject that a setting decides for all requests at once. Animals of the start are no such subject.
-fn decides_for_all(setting: &Setting) -> Option<&'static str> {
-    let ban = setting.ban.is_some().then_some(BANS);
-    ban.or_else(|| DECISIONS[..3].iter().find(|(_, decides)| decides(setting)).map(|(about, _)| *about))
+    let decided = decisions(first).into_iter().zip(decisions(second));
+    decided.into_iter().find(|((_, one), (_, other))| one.is_some() && other.is_some()).map(|((about, _), _)| about)
 }
 
 impl Vector {
@@ -74,7 +67,7 @@ impl Vector {
     /// # Errors
     ///
     /// [`VectorError`] when a name is unknown, or when two requested choices or faults exclude each other.
-    pub fn new(wish: &Wish) -> Result<Vector, VectorError> {
+    pub(crate) fn new(wish: &Wish) -> Result<Vector, VectorError> {
         let known = every();
         let mut vector = Vector { seed: wish.lawful.unwrap_or_default(), ..Vector::default() };
         for wanted in &wish.fault {
@@ -85,7 +78,8 @@ impl Vector {
             let fault = known.iter().find(|fault| fault.name == *name);
             let fault = fault.ok_or_else(|| unknown("fault", name, known.iter().map(|fault| fault.name.clone())))?;
             if rate.is_some()
-                && let Some(about) = decides_for_all(&fault.variation().setting)
+                && let Some((about, _)) =
+                    decisions(&fault.variation().setting)[..4].iter().find(|(_, decision)| decision.is_some())
             {
                 let message = format!("`{name}` can have no rate: it decides {about} for all requests");
                 return Err(VectorError(message));
@@ -137,31 +131,23 @@ impl Vector {
     }
 
     /// Returns the subject of a start setting of the reference in which another server differs.
-    #[must_use]
     pub(crate) fn set_up_differs(&self, other: &Vector) -> Option<&'static str> {
-        let (one, other) = (self.variation().setting, other.variation().setting);
-        let differs = [
-            (one.base_path != other.base_path, DECISIONS[1].0),
-            (one.start_at != other.start_at, DECISIONS[2].0),
-            (one.ban != other.ban, BANS),
-        ];
-        differs.into_iter().find(|(differs, _)| *differs).map(|(_, about)| about)
+        let both = decisions(&self.variation().setting).into_iter().zip(decisions(&other.variation().setting));
+        both.skip(1).take(3).find(|(one, other)| one != other).map(|((about, _), _)| about)
     }
 
     /// Returns true if the server is the plain reference.
-    #[must_use]
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.faults.is_empty() && self.differing().next().is_none()
     }
 
     /// The choices that the plain reference does not make.
-    pub fn differing(&self) -> impl Iterator<Item = &Choice> {
+    pub(crate) fn differing(&self) -> impl Iterator<Item = &Choice> {
         self.choices.iter().filter(|choice| choice.maker != Maker::Reference)
     }
 
     /// The variation of the server: faults stand around choices, and intermediaries around all.
-    #[must_use]
-    pub fn variation(&self) -> Variation {
+    pub(crate) fn variation(&self) -> Variation {
         let lawful = variation(&self.choices);
         let mut whole = Variation { setting: lawful.setting, layers: Vec::new() };
         for (number, fault) in self.faults.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
+use crate::members::{change, set};
 use crate::{Layer, Request, Response, ServerState};
 
 /// The order of a list.
@@ -81,7 +82,7 @@ impl View {
                 }
                 response.edit_pets(|pet| {
                     if let Some(status) = self.changed_status(server, pet, server.timestamp()) {
-                        pet.insert("status".to_owned(), json!(status));
+                        set(pet, "status", status);
                     }
                 });
                 self.note_read(server, response.json().iter());
@@ -91,11 +92,11 @@ impl View {
 
     /// Replaces the list of the reference.
     fn list(self, request: &Request, response: &mut Response, server: &ServerState) {
-        let number_of = |name| request.number_of(name).and_then(|number| usize::try_from(number).ok());
-        let (limit, status) = (number_of("limit").unwrap_or(20), request.parameter("status"));
-        let offset = number_of("offset").filter(|_| self.links_pages).unwrap_or(0);
+        let (limit, status) = (request.page_size(), request.parameter("status"));
+        let offset = request.number_of("offset").and_then(|offset| usize::try_from(offset).ok());
+        let offset = offset.filter(|_| self.links_pages).unwrap_or(0);
         let mut pets = self.listed(server);
-        pets.retain(|pet| status.is_none_or(|status| pet["status"] == status));
+        pets.retain(|pet| request.selects(pet));
         let all = pets.len();
         let page: Vec<Value> = pets.into_iter().skip(offset).take(limit).collect();
         if self.links_pages && offset + page.len() < all {
@@ -129,7 +130,7 @@ impl View {
         pets.reverse();
         for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
             if let Some(status) = self.changed_status(server, pet, now) {
-                pet.insert("status".to_owned(), json!(status));
+                set(pet, "status", status);
             }
         }
         match self.order {
@@ -165,17 +166,11 @@ fn renumbered(factor: u64) -> Layer {
     let back = inverse(factor);
     Layer::default()
         .before(move |request, _| {
-            if let Some(id) = request.id().filter(|_| request.is_get()) {
-                request.path = format!("/pets/{}", times(id, back));
-            }
+            request.look_up(|id| Some(times(id.parse().ok()?, back)));
             None
         })
         .after(move |_, response, _| {
-            response.edit_pets(|pet| {
-                if let Some(id) = pet.get("id").and_then(Value::as_i64) {
-                    pet.insert("id".to_owned(), json!(times(id, factor)));
-                }
-            });
+            response.edit_pets(|pet| change(pet, "id", |id| Some(json!(times(id.as_i64()?, factor)))));
         })
 }
 
@@ -187,7 +182,7 @@ struct Gaps(i64, BTreeMap<i64, i64>);
 fn gapped() -> Layer {
     Layer::default()
         .before(|request, server| {
-            if let Some(id) = request.id().filter(|_| request.is_get()) {
+            if let Some(id) = request.id() {
                 let own = server.own(|Gaps(_, created)| {
                     let is_of_stock = created.first_key_value().is_none_or(|(first, _)| id < *first);
                     let own = created.iter().find(|(_, shown)| **shown == id).map(|(own, _)| *own);
@@ -203,13 +198,13 @@ fn gapped() -> Layer {
             server.own(|Gaps(refused, created)| {
                 *refused += i64::from(request.is_create() && response.status == 400);
                 response.edit_pets(|pet| {
-                    if let Some(id) = pet.get("id").and_then(Value::as_i64) {
+                    change(pet, "id", |id| {
+                        let id = id.as_i64()?;
                         if is_created {
-                            let shown = shown_as(id, *refused, created);
-                            created.insert(id, shown);
+                            created.insert(id, shown_as(id, *refused, created));
                         }
-                        pet.insert("id".to_owned(), json!(created.get(&id).copied().unwrap_or(id)));
-                    }
+                        created.get(&id).map(|shown| json!(shown))
+                    });
                 });
             });
         })

@@ -75,24 +75,11 @@ impl KeyRing {
     ///
     /// [`StoreError`] when the database cannot be read.
     pub fn find(&self, presented: &str) -> Result<Option<Arc<Key>>, StoreError> {
-        let Some((id, limits)) = self.store.key_in_force(&keys::hash(presented))? else { return Ok(None) };
-        self.record(id, limits, || self.store.usage(id)).map(Some)
-    }
-
-    /// The record of a key in memory, which begins with the stored usage.
-    fn record(
-        &self,
-        id: i64,
-        limits: Limits,
-        stored: impl FnOnce() -> Result<Usage, StoreError>,
-    ) -> Result<Arc<Key>, StoreError> {
-        if let Some(key) = lock(&self.used).get(&id) {
-            return Ok(Arc::clone(key));
-        }
         // The database is read without the lock of all keys: a slow disk holds up this key alone.
-        let ledger = Mutex::new(Ledger { usage: stored()?, unsaved: false });
-        // Of several first requests that arrive together, one makes the record and the others find it.
-        Ok(Arc::clone(lock(&self.used).entry(id).or_insert_with(|| Arc::new(Key { id, limits, ledger }))))
+        let Some((id, limits, usage)) = self.store.key_in_force(&keys::hash(presented))? else { return Ok(None) };
+        // The first request makes the record with the stored usage. Every other one finds it, also one that arrives together with it.
+        let record = || Arc::new(Key { id, limits, ledger: Mutex::new(Ledger { usage, unsaved: false }) });
+        Ok(Some(Arc::clone(lock(&self.used).entry(id).or_insert_with(record))))
     }
 
     /// The usage of the keys with a request since the start, by their numbers.
@@ -146,6 +133,8 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::domain::plan::Plan;
 
@@ -177,25 +166,32 @@ mod tests {
     }
 
     #[test]
-    fn the_first_request_of_a_key_holds_up_no_other_key_while_its_usage_is_read() {
-        let (ring, limits) = (ring(), Plan::Free.limits());
-        let other = || ring.record(2, limits, || Ok(Usage::default()));
-        let slow = ring.record(1, limits, || {
-            assert!(ring.used.try_lock().is_ok(), "other keys have to wait");
-            other().map(|_| Usage { in_day: 7, ..Usage::default() })
+    fn the_first_request_of_a_key_holds_up_no_other_key_while_the_database_is_read() {
+        let ring = ring();
+        let (_, key) = keys::issue(&ring.store.keys, "x", Plan::Free, 0).expect("a key");
+        let slow_disk = ring.store.occupy();
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| ring.find(key.reveal()).expect("a database").is_some());
+            for _ in 0..50 {
+                std::thread::sleep(Duration::from_millis(1));
+                assert!(ring.used.try_lock().is_ok(), "other keys have to wait");
+            }
+            drop(slow_disk);
+            assert!(first.join().expect("no panic"));
         });
-        assert_eq!(slow.expect("a key").id, 1);
-        assert_eq!(ring.usage()[&1].in_day, 7);
     }
 
     #[test]
     fn first_requests_that_arrive_together_share_one_record() {
-        let (ring, limits) = (ring(), Plan::Free.limits());
-        let mut first = None;
-        let second = ring.record(1, limits, || {
-            first = ring.record(1, limits, || Ok(Usage::default())).ok();
-            Ok(Usage::default())
+        let ring = ring();
+        let (_, key) = keys::issue(&ring.store.keys, "x", Plan::Free, 0).expect("a key");
+        let slow_disk = ring.store.occupy();
+        std::thread::scope(|scope| {
+            let find = || ring.find(key.reveal()).expect("a database").expect("a valid key");
+            let threads = [(); 8].map(|()| scope.spawn(find));
+            drop(slow_disk);
+            let [first, others @ ..] = threads.map(|thread| thread.join().expect("no panic"));
+            assert!(others.iter().all(|other| Arc::ptr_eq(other, &first)));
         });
-        assert!(Arc::ptr_eq(&second.expect("a key"), &first.expect("a key")));
     }
 }

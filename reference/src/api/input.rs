@@ -23,21 +23,18 @@ pub(crate) fn list_query(uri: &Uri) -> Result<(u32, Option<PetStatus>), ApiError
     let Query(pairs) = pairs.map_err(|_| invalid("the query cannot be read"))?;
     let (mut limit, mut status) = (None, None);
     for (name, value) in &pairs {
-        let is_repeated = match name.as_str() {
-            "limit" => {
+        match name.as_str() {
+            "limit" if limit.is_none() => {
                 let read = integer(value).and_then(|limit| u32::try_from(limit).ok());
                 let read = read.filter(|limit| (1..=MAX_LIMIT).contains(limit));
-                limit.replace(read.ok_or_else(|| invalid("limit must be an integer from 1 to 100"))?).is_some()
+                limit = Some(read.ok_or_else(|| invalid("limit must be an integer from 1 to 100"))?);
             }
-            "status" => {
+            "status" if status.is_none() => {
                 let read = PetStatus::parse(value);
-                let read = read.ok_or_else(|| invalid("status must be one of available, pending and sold"))?;
-                status.replace(read).is_some()
+                status = Some(read.ok_or_else(|| invalid("status must be one of available, pending and sold"))?);
             }
-            _ => false,
-        };
-        if is_repeated {
-            return Err(invalid("limit and status may each be given once"));
+            "limit" | "status" => return Err(invalid("limit and status may each be given once")),
+            _ => {}
         }
     }
     Ok((limit.unwrap_or(DEFAULT_LIMIT), status))
@@ -87,7 +84,8 @@ pub(crate) fn new_pet(headers: &HeaderMap, ReceivedBody(body): ReceivedBody) -> 
     let announced = announced_as_json(headers);
     let may_be_empty = announced.is_none() && body.as_ref().map_or(true, Bytes::is_empty);
     if announced != Some(true) && !may_be_empty {
-        return Err(ApiError::unsupported_media_type());
+        let message = "send the body as application/json, without a content coding";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
     }
     NewPet::parse(&body?).map_err(|defect| ApiError::bad_request("invalid_body", defect))
 }

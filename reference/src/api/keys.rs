@@ -104,21 +104,16 @@ impl StartKey {
     }
 }
 
-/// The reason why a text gives no keys. The message does not repeat a part of the text, which may be a key.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("key {0} of --key or ANIMAL_STORE_KEYS {1}")]
-pub struct GivenKeyError(usize, &'static str);
-
 /// Reads texts of entries `PLAN=KEY` that commas or white space separate. An entry that is repeated counts once.
 ///
 /// # Errors
 ///
-/// [`GivenKeyError`] with the number of the entry, from 1 over all texts.
-pub fn parse_given<T: AsRef<str>>(texts: &[T]) -> Result<Vec<StartKey>, GivenKeyError> {
+/// A sentence with the number of the wrong entry, from 1 over all texts. It does not repeat a part of the text, which may be a key.
+pub fn parse_given<T: AsRef<str>>(texts: &[T]) -> Result<Vec<StartKey>, String> {
     let entries = texts.iter().flat_map(|text| text.as_ref().split(|c: char| c == ',' || c.is_whitespace()));
     let mut given: Vec<StartKey> = Vec::new();
     for (number, entry) in (1..).zip(entries.filter(|entry| !entry.is_empty())) {
-        let wrong = |defect| GivenKeyError(number, defect);
+        let wrong = |defect| format!("key {number} of --key or ANIMAL_STORE_KEYS {defect}");
         let (plan, key) = entry.split_once('=').ok_or_else(|| wrong("is not PLAN=KEY, such as free=my-key"))?;
         let no_plan = || wrong("has no known plan before `=`: it must be free, pro, business or enterprise");
         let plan = Plan::named(plan).ok_or_else(no_plan)?;
@@ -181,7 +176,7 @@ mod tests {
             ("pro=\"secret\"", 1, "no bearer token"),
             ("free=secret,pro=b,pro=secret", 3, "was given before for another plan"),
         ] {
-            let error = parse_given(&[text]).expect_err(text).to_string();
+            let error = parse_given(&[text]).expect_err(text);
             assert!(error.starts_with(&format!("key {number} of --key")) && error.contains(defect), "{error}");
             assert!(!error.contains("cret"), "{error}");
         }

@@ -50,17 +50,18 @@ fn loggable(method: &Method) -> &'static str {
 
 /// Lets a request into the API with a valid key and within its limits, receives its body, and adds the rate-limit headers.
 async fn admit_and_run(app: &App, now: u64, mut request: Request, next: Next) -> Response {
+    let (mut quota, mut refusal) = (None, None);
+    if app.serves(request.uri().path()) {
+        let (reported, unadmitted) = admit(app, request.headers(), now);
+        (quota, refusal) = (Some(reported), unadmitted);
+    }
     let malformed = malformed(&request);
     // The next request cannot be distinguished from the body of a malformed one.
     let mut ends_connection = malformed.is_some();
-    let in_api = app.serves(request.uri().path());
-    let (quota, unadmitted) = in_api.then(|| admit(app, request.headers(), now)).unzip();
-    let refusal = match (malformed, unadmitted.flatten()) {
-        // HTTP demands the 400 of a malformed request also without a valid key.
-        (Some(malformed), Some(error)) if error.status == StatusCode::UNAUTHORIZED => Some(malformed),
-        (malformed, None) => malformed,
-        (_, unadmitted) => unadmitted,
-    };
+    // HTTP demands the 400 of a malformed request also without a valid key.
+    if refusal.as_ref().is_none_or(|error| error.status == StatusCode::UNAUTHORIZED) {
+        refusal = malformed.or(refusal);
+    }
 
     let body = input::receive(&mut request, app.options.request_timeout, refusal.is_none()).await;
     ends_connection |= body.is_err();

@@ -21,9 +21,6 @@ pub const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining
 /// `X-RateLimit-Reset`: the end of the window as a Unix time in seconds.
 pub const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// The initial capacity for headers: more than any response has, so that the map never grows.
-const HEADERS: usize = 12;
-
 /// A response body that is JSON text already.
 #[derive(Clone, Debug)]
 pub struct WrittenJson(pub Bytes);
@@ -31,10 +28,8 @@ pub struct WrittenJson(pub Bytes);
 impl IntoResponse for WrittenJson {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.0));
-        let headers = response.headers_mut();
-        headers.reserve(HEADERS);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        protect(headers);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        protect(response.headers_mut());
         response
     }
 }
@@ -107,12 +102,6 @@ impl ApiError {
     /// 413: the body is longer than the server reads.
     pub fn payload_too_large() -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", format!("send at most {MAX_BODY} bytes of body"))
-    }
-
-    /// 415: the body is not announced as plain JSON.
-    pub(crate) fn unsupported_media_type() -> Self {
-        let message = "send the body as application/json, without a content coding";
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
     }
 
     /// 500: the server failed; the log has the cause.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use jiff::Timestamp;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -13,6 +13,9 @@ use crate::serve::{listener::Address, tls::Tls};
 
 /// The database of a server that is not told another one.
 const DB: &str = "animal-store.sqlite";
+
+/// The address of a server that is not told another one.
+const LISTEN: &str = "127.0.0.1:8080";
 
 /// The value of `--db` that asks for a temporary database.
 pub(super) const MEMORY: &str = ":memory:";
@@ -47,7 +50,7 @@ pub struct ServeArgs {
     pub db: String,
 
     /// The address to listen on; port 0 takes a free one. Or unix:PATH: a Unix socket that only this user can connect to
-    #[arg(long, value_name = "ADDRESS:PORT|unix:PATH", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS:PORT|unix:PATH", default_value = LISTEN)]
     pub listen: Address,
 
     /// The settings of the application.
@@ -74,19 +77,6 @@ pub struct ServeArgs {
     /// What to log, on standard error; `debug` logs every request
     #[arg(long, value_name = "LEVEL", env = "ANIMAL_STORE_LOG", default_value = "info", value_parser = PossibleValuesParser::new(["off", "error", "warn", "info", "debug"]).try_map(|level| level.parse::<LevelFilter>()), help_heading = "Logs")]
     pub log: LevelFilter,
-
-    /// How to log
-    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Logs")]
-    pub log_format: LogFormat,
-}
-
-/// The form of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// A line with `name=value` pairs
-    Text,
-    /// A JSON object a line
-    Json,
 }
 
 #[derive(Debug, Args)]
@@ -146,7 +136,7 @@ impl IssueArgs {
 #[derive(Debug, Args)]
 pub struct HealthArgs {
     /// The address of the server, as given to `serve --listen`; it must serve HTTP without TLS
-    #[arg(long, value_name = "ADDRESS:PORT|unix:PATH", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS:PORT|unix:PATH", default_value = LISTEN)]
     pub address: Address,
 
     /// How long to wait for its answer

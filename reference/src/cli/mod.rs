@@ -13,8 +13,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 use tracing_subscriber::fmt;
 
-use crate::api::{extension::Plain, openapi};
-use config::{Cli, Command, HealthArgs, LogFormat, ServeArgs};
+use crate::api::{app::AppOptions, extension::Plain, openapi};
+use crate::domain::clock::Clock;
+use config::{Cli, Command, HealthArgs, ServeArgs};
 pub use serve::serve;
 
 /// The name of the program.
@@ -56,7 +57,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match Cli::parse_from(args).command {
         Command::Serve(args) => serve(PROGRAM, &args, Plain),
         Command::Keys(args) => keys::run(&args),
-        Command::Openapi => print(&openapi::text("/v1")),
+        Command::Openapi => print(&openapi::text(&AppOptions::new(Clock::system()).base_path)),
         Command::Health(args) => health(&args),
     };
     exit_code(PROGRAM, outcome)
@@ -92,12 +93,9 @@ pub fn exit_code(program: &str, outcome: Result<(), Failure>) -> ExitCode {
 /// No key can be in a log because no text of a client is logged: no header, no body, no path and no query, only the name of
 /// a route. A line that cannot be written, for example because a disk is full, is lost and ends nothing.
 fn start_log(args: &ServeArgs) {
-    let builder = fmt().with_max_level(args.log).log_internal_errors(false).with_writer(io::stderr);
-    let _ = match args.log_format {
-        LogFormat::Text => builder.with_ansi(false).try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
-    };
-    // A panic is a line like any other, also in JSON.
+    let log = fmt().with_max_level(args.log).with_writer(io::stderr).with_ansi(false).log_internal_errors(false);
+    let _ = log.try_init();
+    // A panic is a line like any other.
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
 }
 

@@ -28,7 +28,7 @@ pub fn serve(program: &'static str, args: &ServeArgs, extension: impl Extension)
     let stopped = stopping::listen(program, args.app.grace + LAST_SAVE).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
 
-    let given = keys::parse_given(&args.keys).map_err(|error| Failure::Usage(error.to_string()))?;
+    let given = keys::parse_given(&args.keys).map_err(Failure::Usage)?;
     let dev = if args.dev { Plan::value_variants() } else { &[] };
     let keys: Vec<_> = dev.iter().map(|plan| StartKey { plan: *plan, given: None }).chain(given).collect();
     let mut app = AppOptions { clock: args.now.map_or_else(Clock::system, Clock::starting_at), ..args.app.clone() };
@@ -121,14 +121,13 @@ fn notice(args: &ServeArgs, keys: &[StartKey], server: &Server) -> Result<String
 /// Returns a warning for each option that lets other users or networks read secrets.
 fn exposures(args: &ServeArgs) -> Vec<String> {
     let mut exposures = Vec::new();
-    let mode = |path: &PathBuf| path.metadata().map_or(0, |file| file.permissions().mode());
-    if let Some(key) = args.tls.tls_key.as_ref().filter(|key| mode(key) & 0o004 != 0) {
+    let everybody_reads = |path: &PathBuf| path.metadata().is_ok_and(|file| file.permissions().mode() & 0o004 != 0);
+    if let Some(key) = args.tls.tls_key.as_ref().filter(|key| everybody_reads(key)) {
         let key = key.display();
         exposures.push(format!("every user of this machine can read the private key {key}: run chmod 600 {key}"));
     }
     let has_tls = args.tls.tls_self_signed || args.tls.tls_cert.is_some();
-    let is_reachable = args.listen.ip().is_some_and(|ip| !ip.is_loopback());
-    if args.dev && !has_tls && is_reachable {
+    if args.dev && !has_tls && args.listen.ip().is_some_and(|ip| !ip.is_loopback()) {
         let risk = "API keys travel unencrypted where others may read them: use TLS or 127.0.0.1";
         exposures.push(format!("with --dev on {}, {risk}", args.listen));
     }

@@ -3,14 +3,14 @@
 //! Repeated members, numbers that are no integers (1.0 is one) or beyond int64, and `null` for a status are refused. Unknown members
 //! are ignored, an `id` among them.
 
-use serde::de::Error;
+use serde::de::{Error, value};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::domain::int64;
 
 /// The availability of an animal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PetStatus {
     /// The animal can be bought.
@@ -25,18 +25,9 @@ impl PetStatus {
     /// All statuses, in the order of the specification. The database has their places in it.
     pub const ALL: [Self; 3] = [Self::Available, Self::Pending, Self::Sold];
 
-    /// The name of the status in JSON and in the query.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Available => "available",
-            Self::Pending => "pending",
-            Self::Sold => "sold",
-        }
-    }
-
-    /// The status with exactly this name.
+    /// The status with exactly this name, which it has in JSON and in the query.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
+        Self::deserialize(value::StrDeserializer::<value::Error>::new(name)).ok()
     }
 }
 

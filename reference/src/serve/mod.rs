@@ -227,6 +227,8 @@ mod tests {
         }
         // The first attempt finds no room; then there is some again.
         tokio::join!(save_usage(Arc::clone(&app), oneshot::channel().1), async { app.store.keys.unlock() });
-        assert_eq!(app.store.usage(number).expect("its usage").in_minute, 1);
+        let hash = crate::api::keys::hash(key.reveal());
+        let (id, _, usage) = app.store.key_in_force(&hash).expect("a database").expect("its key");
+        assert_eq!((id, usage.in_minute), (number, 1));
     }
 }

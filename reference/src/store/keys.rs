@@ -104,20 +104,25 @@ impl KeyStore {
     }
 }
 
-const USAGE: &str = "SELECT minute, in_minute, in_day, refusals, banned_until FROM usage WHERE key_id = ?1";
 const SAVE_USAGE: &str = "REPLACE INTO usage (key_id, minute, in_minute, in_day, refusals, banned_until)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const IN_FORCE: &str = "SELECT id, per_minute, per_day FROM keys WHERE hash = ?1 AND revoked_at IS NULL";
+const IN_FORCE: &str = "SELECT id, per_minute, per_day,
+    ifnull(minute, 0), ifnull(in_minute, 0), ifnull(in_day, 0), ifnull(refusals, 0), ifnull(banned_until, 0)
+    FROM keys LEFT JOIN usage ON key_id = id WHERE hash = ?1 AND revoked_at IS NULL";
 const ANY_IN_FORCE: &str = "SELECT EXISTS (SELECT 1 FROM keys WHERE revoked_at IS NULL)";
 
 impl Store {
-    /// The number and the limits of the key with this hash, if it is in force.
+    /// The number of the key with this hash, its limits, and its usage when that was last stored. `None` unless it is in force.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when the database cannot be read.
-    pub fn key_in_force(&self, hash: &[u8; 32]) -> Result<Option<(i64, Limits)>, StoreError> {
-        let found = |row: &Row<'_>| Ok((row.get(0)?, Limits { per_minute: row.get(1)?, per_day: row.get(2)? }));
+    pub fn key_in_force(&self, hash: &[u8; 32]) -> Result<Option<(i64, Limits, Usage)>, StoreError> {
+        let found = |row: &Row<'_>| {
+            let (id, per_minute, per_day, minute, in_minute, in_day, refusals, banned_until) = row.try_into()?;
+            let usage = Usage { minute, in_minute, in_day, refusals, banned_until };
+            Ok((id, Limits { per_minute, per_day }, usage))
+        };
         self.read(|conn| conn.prepare_cached(IN_FORCE)?.query_row([hash], found).optional())
     }
 
@@ -128,19 +133,6 @@ impl Store {
     /// [`StoreError`] when the database cannot be read.
     pub fn has_keys(&self) -> Result<bool, StoreError> {
         self.read(|conn| conn.query_row(ANY_IN_FORCE, [], |row| row.get(0)))
-    }
-
-    /// The usage of a key when it was last stored.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when the database cannot be read.
-    pub fn usage(&self, key: i64) -> Result<Usage, StoreError> {
-        let usage = |row: &Row<'_>| {
-            let (minute, in_minute, in_day, refusals, banned_until) = row.try_into()?;
-            Ok(Usage { minute, in_minute, in_day, refusals, banned_until })
-        };
-        Ok(self.read(|conn| conn.query_row(USAGE, [key], usage).optional())?.unwrap_or_default())
     }
 
     /// Stores the usage of keys by their numbers.

@@ -103,6 +103,14 @@ pub(crate) fn private_folder() -> Result<TempDir, OpenError> {
 }
 
 #[cfg(test)]
+impl Store {
+    /// Occupies every connection that reads, as slow reads do.
+    pub(crate) fn occupy(&self) -> impl Sized {
+        self.readers.iter().map(lock).collect::<Vec<_>>()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::wire::NewPet;

@@ -8,7 +8,7 @@ use std::fs::{File, TryLockError};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::{io::ErrorKind, path::Path, time::Duration};
 
-use rusqlite::{Connection, MAIN_DB, OpenFlags, Transaction, TransactionBehavior, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, config::DbConfig};
 
 use super::error::OpenErrorKind;
 
@@ -82,34 +82,28 @@ pub(super) fn lock(path: &Path) -> Result<File, OpenErrorKind> {
 pub(super) fn open(path: &Path, synchronous: &str, patience: Duration) -> Result<Connection, OpenErrorKind> {
     create(path)?;
     let conn = connect(path, synchronous, patience)?;
-    let application: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let is_empty: bool = conn.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    // The write lock that this takes proves that the file can be written, and that no other process creates the schema as well.
+    let transaction = Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
+    let application: i64 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let is_empty: bool = transaction.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
     match (application, version) {
-        (0 | APPLICATION_ID, 0) if is_empty => {}
+        (0 | APPLICATION_ID, 0) if is_empty => {
+            transaction.execute_batch(include_str!("schema.sql"))?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
         (APPLICATION_ID, 1..=VERSION) => {}
         (APPLICATION_ID, newer) if newer > VERSION => return Err(OpenErrorKind::NewerSchema(newer, VERSION)),
         (APPLICATION_ID, wrong) => return Err(OpenErrorKind::Corrupt(format!("its schema version is {wrong}"))),
         _ => return Err(OpenErrorKind::Foreign),
     }
-    if conn.is_readonly(MAIN_DB)? {
-        return Err(OpenErrorKind::Unusable("it is read-only".to_owned()));
-    }
+    transaction.commit()?;
     let mode: String = conn.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
     if mode != "wal" {
         return Err(OpenErrorKind::Unusable(format!("its file system allows journal mode {mode} and not wal")));
     }
     conn.pragma_update_and_check(None, "journal_size_limit", LOG_KEPT, |_| Ok(()))?;
-    // The write lock that this takes proves that the file can be written.
-    let transaction = Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
-    // The version is read again inside the transaction, because another process may have been first.
-    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version == 0 {
-        transaction.execute_batch(include_str!("schema.sql"))?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-    }
-    transaction.commit()?;
     Ok(conn)
 }
 

@@ -3,8 +3,8 @@
 //! A commit costs a wait for the disk, whether it holds one animal or five hundred. So concurrent
 //! requests share commits, and success is not reported before the disk has confirmed it.
 
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::{thread::JoinHandle, time::Duration};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -31,38 +31,32 @@ type Job = (Change, oneshot::Sender<Result<i64, StoreError>>);
 pub(crate) struct Writer {
     /// The queue, and the thread that empties it until the queue is dropped.
     running: Mutex<Option<(SyncSender<Job>, JoinHandle<()>)>>,
-    /// The error of the last commit, if it failed.
-    failure: Arc<Mutex<Option<StoreError>>>,
-    /// A channel that closes when the thread ends, also by a panic.
-    alive: watch::Receiver<()>,
+    /// The error of the last commit, if it failed. The channel closes when the thread ends, also by a panic.
+    failure: watch::Receiver<Option<StoreError>>,
 }
 
 impl Writer {
     /// Starts the thread on its own connection.
     pub(super) fn start(conn: Connection) -> std::io::Result<Self> {
         let (sender, receiver) = sync_channel(QUEUE);
-        let (living, alive) = watch::channel(());
-        let failure = Arc::<Mutex<Option<StoreError>>>::default();
-        let noted = Arc::clone(&failure);
-        let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
-            let _living = living;
-            run(&conn, &receiver, &noted);
-        })?;
-        Ok(Self { running: Mutex::new(Some((sender, thread))), failure, alive })
+        let (noted, failure) = watch::channel(None);
+        let builder = std::thread::Builder::new().name("store-writer".to_owned());
+        let thread = builder.spawn(move || run(&conn, &receiver, &noted))?;
+        Ok(Self { running: Mutex::new(Some((sender, thread))), failure })
     }
 
     /// Completes when the thread has ended, which it does only when the store is closed or by a panic. Nothing can be stored after that.
     pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut alive = self.alive.clone();
-        async move { while alive.changed().await.is_ok() {} }
+        let mut failure = self.failure.clone();
+        async move { while failure.changed().await.is_ok() {} }
     }
 
     /// The reason why nothing can be stored at present. `None` if the last commit succeeded.
     pub(crate) fn failure(&self) -> Option<String> {
-        if self.alive.has_changed().is_err() {
+        if self.failure.has_changed().is_err() {
             return Some("the writer has ended".to_owned());
         }
-        lock(&self.failure).as_ref().map(ToString::to_string)
+        self.failure.borrow().as_ref().map(ToString::to_string)
     }
 
     /// Queues a change, and returns its answer once the disk has confirmed the commit.
@@ -101,9 +95,9 @@ impl Drop for Writer {
 }
 
 /// Commits what is queued until the queue is dropped. While commits fail, an empty one is tried at intervals.
-fn run(conn: &Connection, queue: &Receiver<Job>, failure: &Mutex<Option<StoreError>>) {
-    let mut failing = false;
+fn run(conn: &Connection, queue: &Receiver<Job>, failure: &watch::Sender<Option<StoreError>>) {
     loop {
+        let failing = failure.borrow().is_some();
         let first = match if failing { queue.recv_timeout(TRY_AGAIN) } else { queue.recv().map_err(Into::into) } {
             Ok(job) => Some(job),
             Err(RecvTimeoutError::Timeout) => None,
@@ -117,8 +111,10 @@ fn run(conn: &Connection, queue: &Receiver<Job>, failure: &Mutex<Option<StoreErr
             Ok(_) if failing => tracing::info!("commits succeed again"),
             _ => {}
         }
-        failing = outcome.is_err();
-        *lock(failure) = outcome.as_ref().err().cloned();
+        // A success after a success is no news for those who watch.
+        if failing || outcome.is_err() {
+            failure.send_replace(outcome.as_ref().err().cloned());
+        }
         for (index, answer) in answers.into_iter().enumerate() {
             // The client may have disconnected; the animal is stored all the same.
             let _ = answer.send(outcome.as_ref().map(|ids| ids[index]).map_err(Clone::clone));

@@ -174,3 +174,61 @@ fn the_commands_of_the_pages_run_as_they_are_printed_and_leave_no_process_behind
     }
     assert!(run >= 5, "{run} blocks ran");
 }
+
+/// A limiter of five requests a minute, as the page on vectors asks for one.
+#[cfg(unix)]
+const LIMITER: &str = "exports.Limiter = class {
+    constructor(limit) { this.limit = limit; this.minute = this.used = 0; }
+    take(ms) {
+        const minute = Math.floor(ms / 60000);
+        if (minute !== this.minute) { this.minute = minute; this.used = 0; }
+        return this.used < this.limit ? this.limit - ++this.used : -1;
+    }
+};";
+
+#[cfg(unix)]
+#[test]
+fn the_unit_tests_of_the_page_on_vectors_pass() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace");
+    let page = std::fs::read_to_string(root.join("conformance/docs/vectors.md")).expect("the page");
+    let block = |language: &str| {
+        let (_, rest) = page.split_once(&format!("```{language}\n")).expect("a block");
+        rest.split_once("```").expect("its end").0.to_owned()
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink(root.join("fixtures"), folder.path().join("fixtures")).expect("a link");
+    let run = |program: &str, args: &[&str]| {
+        Command::new(program).args(args).current_dir(folder.path()).output().expect("it starts")
+    };
+    let is_installed = |program: &str| {
+        let is_there = Command::new(program).arg("--version").output().is_ok();
+        if !is_there {
+            eprintln!("skipped, because {program} is not installed");
+        }
+        is_there
+    };
+
+    if is_installed("node") {
+        std::fs::write(folder.path().join("limiter.js"), LIMITER).expect("a file");
+        std::fs::write(folder.path().join("limits.test.js"), block("js")).expect("a file");
+        let output = run("node", &["--test", "limits.test.js"]);
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    }
+    let reference = Path::new(env!("CARGO_BIN_EXE_xtask-conform")).with_file_name("reference");
+    if is_installed("python3") && reference.exists() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port");
+        let address = free.to_string();
+        let mut serve = Command::new(reference);
+        serve.args(["serve", "--db", ":memory:", "--key", "enterprise=Vector-Key-1", "--listen", &address]);
+        serve.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut server = serve.spawn().expect("the reference starts");
+        while std::net::TcpStream::connect(free).is_err() {
+            assert!(server.try_wait().expect("a state").is_none(), "the reference ended");
+            std::thread::yield_now();
+        }
+        let test = block("python").replace("127.0.0.1:8080", &address) + "\ntest_creations()\n";
+        let output = run("python3", &["-c", &test]);
+        server.kill().and_then(|()| server.wait()).expect("the reference ends");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+}

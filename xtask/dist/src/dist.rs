@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: the release files, for users without a toolchain.
 //!
-//! For each product a folder and an archive of it: the program, its licence and, with cargo-about, the licences of the linked packages; a Debian
-//! package; and the files of a container image, by platform. The same commit and tools give the same bytes, wherever and whenever it
+//! For each product a folder and an archive of it: the program, its licence and, with cargo-about, the licences of the linked packages; on
+//! Linux, a Debian package, and the files of a container image, by platform. The same commit and tools give the same bytes, wherever and whenever it
 //! runs. Nothing has the same name for another architecture, so that the results of several machines go into one folder.
 
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
 use crate::metadata::{Metadata, Package};
-use crate::products::{DIST, JUDGE, PRODUCTS, Product, Programs, REFERENCE};
+use crate::products::{DIST, JUDGE, PRODUCTS, Product, Programs, REFERENCE, is_linux};
 use crate::{archive, deb, documents, image};
 
 /// How many times a program is started to measure how long that takes.
@@ -53,10 +53,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let mut archive = folder.clone().into_os_string();
         archive.push(".tar.gz");
         archive::pack(&folder, Path::new(&archive), time)?;
-        if !options.no_deb {
-            deb::make(product, &programs, &metadata, &folder, &out, time)?;
+        if is_linux(&programs.target) {
+            if !options.no_deb {
+                deb::make(product, &programs, &metadata, &folder, &out, time)?;
+            }
+            image::collect(product, &programs, &out.join("images").join(product.program))?;
         }
-        image::collect(product, &programs, &out.join("images").join(product.program))?;
         describe(product, &folder.join(product.program), Path::new(&archive))?;
     }
     try_out(&programs)?;

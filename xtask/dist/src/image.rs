@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::Context;
 use clap::Args;
 
-use crate::products::{DIST, JUDGE, PRODUCTS, Product, Programs};
+use crate::products::{self, DIST, JUDGE, PRODUCTS, Product, Programs};
 
 /// How each Dockerfile begins, for a folder that has the files of each platform in a folder of the platform's name.
 const BEGINNING: &str = "FROM scratch
@@ -58,6 +58,8 @@ pub(crate) struct Options {
 
 /// Builds all images. Nothing is pulled.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let target = products::host()?;
+    anyhow::ensure!(products::is_linux(&target), "images hold programs for Linux, and this is {target}");
     let engine = engine(options.engine.clone())?;
     let programs = match &options.programs {
         Some(folder) => Programs::built_in(folder)?,

@@ -1,5 +1,5 @@
-//! The products as static programs: one file each that runs on any Linux of the architecture, also in an empty
-//! container image. Images that are only tested may hold programs that are built already, with the shared libraries that they load.
+//! The products as programs: on Linux, one static file each that runs on any Linux of the architecture, also in an empty
+//! container image. On macOS, programs that need only the system's own libraries. Images that are only tested may hold programs that are built already, with the shared libraries that they load.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ pub(crate) struct Programs {
 impl Programs {
     /// Builds all products with a cargo profile.
     ///
-    /// They are linked statically (glibc included), and hold no path of this machine: two builds of one commit with one
+    /// On Linux they are linked statically (glibc included). They hold no path of this machine: two builds of one commit with one
     /// toolchain give the same bytes, wherever they are made.
     pub(crate) fn build(profile: &str) -> anyhow::Result<Programs> {
         let target = host()?;
@@ -70,7 +70,7 @@ impl Programs {
         for Product { built: (package, program), .. } in PRODUCTS {
             command.args(["--package", package, "--bin", program]);
         }
-        command.env("CARGO_ENCODED_RUSTFLAGS", rustflags(&metadata)?.join(OsStr::new("\u{1f}")));
+        command.env("CARGO_ENCODED_RUSTFLAGS", rustflags(&target, &metadata)?.join(OsStr::new("\u{1f}")));
         xtask::run(&mut command)?;
         // Cargo's folder for the profile `dev` has a name of its own.
         let folder = if profile == "dev" { "debug" } else { profile };
@@ -110,7 +110,7 @@ impl Programs {
 /// The compiler's flags: static linking, and neutral names for the folders of this machine, which panic messages report.
 ///
 /// The flags apply to the programs only, not to build scripts, because cargo is given a `--target`.
-fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
+fn rustflags(target: &str, metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
     let library = PathBuf::from(rustc(&["--print", "sysroot"])?).join("lib/rustlib/src/rust");
     // Of several that fit, the last one counts.
     let mut names = vec![
@@ -119,7 +119,10 @@ fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
         (&library, "/rust"),
     ];
     names.extend(metadata.crate_folders().into_iter().map(|folder| (folder, "/crates")));
-    let mut flags = vec![OsString::from("-Ctarget-feature=+crt-static")];
+    let mut flags = Vec::new();
+    if is_linux(target) {
+        flags.push(OsString::from("-Ctarget-feature=+crt-static"));
+    }
     for (from, to) in names {
         let mut flag = OsString::from("--remap-path-prefix=");
         flag.push(from);
@@ -130,12 +133,17 @@ fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
     Ok(flags)
 }
 
-/// This machine's target triple, where static programs can be made for it.
-fn host() -> anyhow::Result<String> {
+/// Returns true if programs for this target are static, and can be packed for Debian and for images.
+pub(crate) fn is_linux(target: &str) -> bool {
+    target.ends_with("-linux-gnu")
+}
+
+/// This machine's target triple, where programs for others can be made for it.
+pub(crate) fn host() -> anyhow::Result<String> {
     let host = rustc(&["--print", "host-tuple"])?;
     anyhow::ensure!(
-        host.ends_with("-linux-gnu"),
-        "static programs are built on Linux with glibc, and this is {host}: run the command there, or in a container"
+        is_linux(&host) || host.ends_with("-apple-darwin"),
+        "programs for others are built on Linux with glibc or on macOS, and this is {host}: run the command there, or in a container"
     );
     Ok(host)
 }

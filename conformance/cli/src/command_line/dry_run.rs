@@ -87,7 +87,7 @@ fn totals(plan: &RunPlan, options: &Options) -> String {
     }
     format!(
         "\nAbout {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n\
-         A sliding window, reads that lag, and failures take more: never more than {} requests in all (--max-requests).\n",
+         Responses of a second, a sliding window, reads that lag, and failures take more: never more than {} requests in all (--max-requests).\n",
         plan.keyed, plan.keyless, plan.windows, plan.animals, options.budget.max_requests
     )
 }

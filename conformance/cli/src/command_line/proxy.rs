@@ -18,7 +18,7 @@ use super::signals::Signals;
 use super::traffic::TrafficArguments;
 use super::values::{self, Printed};
 use crate::exit_code::ExitCode;
-use crate::proxy::{Outcome, Proxy, ProxyEvent, Settings};
+use crate::proxy::{MOST_CONNECTIONS, Outcome, Proxy, ProxyEvent, Settings};
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::recorded::Terms;
 use animal_store_conformance::report::shell_command;
@@ -119,6 +119,7 @@ impl Arguments {
             ca_certificates,
             timeout: Duration::from_secs(self.timeout),
             max_requests: self.max_requests.map(|requests| requests as usize),
+            max_connections: MOST_CONNECTIONS,
             rerun_command: self.rerun_command(&terms),
             terms,
             record,

@@ -47,7 +47,8 @@ impl Color {
 
 /// Reads a profile by its name.
 pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
-    PossibleValuesParser::new(Profile::ALL.map(Profile::as_str)).try_map(|name| name.parse::<Profile>())
+    let named = |name: String| Profile::ALL.into_iter().find(|profile| profile.as_str() == name);
+    PossibleValuesParser::new(Profile::ALL.map(Profile::as_str)).try_map(move |name| named(name).ok_or("not a profile"))
 }
 
 /// Reads a side by its name.
@@ -59,7 +60,8 @@ pub(super) fn side() -> impl TypedValueParser<Value = Side> {
             Side::Both => "Both",
         })
     };
-    PossibleValuesParser::new(Side::ALL.map(value)).try_map(|name| name.parse::<Side>())
+    let named = |name: String| Side::ALL.into_iter().find(|side| side.as_str() == name);
+    PossibleValuesParser::new(Side::ALL.map(value)).try_map(move |name| named(name).ok_or("not a side"))
 }
 
 /// Reads a key.

@@ -62,7 +62,7 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
-        exercised_by: requirement.needs.iter().map(|part| part.described()).collect(),
+        exercised_by: requirement.needs.iter().map(|part| part.as_str()).collect(),
         near_misses: near_misses::of_requirement(&requirement.id).into_iter().map(ExplainedNearMiss::of).collect(),
         example: examples::shown(requirement),
     }

@@ -44,8 +44,8 @@ use animal_store_conformance::http::errors::of_file;
 use animal_store_conformance::recorded::Terms;
 use animal_store_conformance::report::Report;
 
-/// The maximum number of connections of clients. Further ones wait until one is closed.
-const MOST_CONNECTIONS: usize = 512;
+/// The maximum number of connections of clients of a proxy that bounds its memory.
+pub const MOST_CONNECTIONS: usize = 512;
 
 /// The maximum size of the buffer of a connection in each direction, and so of the head of a message, in bytes.
 const MOST_BUFFERED: usize = 64 * 1024;
@@ -63,6 +63,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// The number of requests after which the proxy ends.
     pub max_requests: Option<usize>,
+    /// The maximum number of connections of clients. Further ones wait until one is closed.
+    pub max_connections: usize,
     /// The terms on which the traffic is judged.
     pub terms: Terms,
     /// The command that repeats the judgement.
@@ -118,6 +120,7 @@ pub struct Proxy {
     listener: TcpListener,
     address: SocketAddr,
     forwarder: Arc<Forwarder>,
+    max_connections: usize,
     judging: JudgingThread,
 }
 
@@ -132,11 +135,11 @@ impl Proxy {
         let listener = TcpListener::bind(address).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let upstream = Upstream::new(&settings.to, &settings.ca_certificates, settings.timeout)?;
-        let max_requests = settings.max_requests;
+        let (max_requests, max_connections) = (settings.max_requests, settings.max_connections);
         let on_event = Arc::clone(&settings.on_event);
         let (judging, log) = JudgingThread::start(settings).map_err(Unstartable::Thread)?;
         let forwarder = Arc::new(Forwarder::new(upstream, log, address, max_requests, on_event));
-        Ok(Proxy { listener, address, forwarder, judging })
+        Ok(Proxy { listener, address, forwarder, max_connections, judging })
     }
 
     /// The base URL that clients on this machine use.
@@ -157,7 +160,7 @@ impl Proxy {
         let stop = Interrupt::default();
         loop {
             tokio::select! {
-                accepted = self.listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
+                accepted = self.listener.accept(), if connections.len() < self.max_connections => match accepted {
                     Ok((stream, _)) => {
                         let _without_delay = stream.set_nodelay(true);
                         let connection = Connection::new(Arc::clone(&self.forwarder));

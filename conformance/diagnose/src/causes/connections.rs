@@ -41,9 +41,7 @@ pub(super) fn unread_body(broken: &Broken<'_, '_>) -> Option<Cause> {
 
 /// Returns true if a response has none of the three rate-limit headers.
 pub(super) fn is_bare(entry: &Entry<'_>) -> bool {
-    entry.rate.as_ref().is_some_and(|rate| {
-        [&rate.limit, &rate.remaining, &rate.reset].into_iter().all(|field| *field == Field::Missing)
-    })
+    entry.rate.as_ref().is_some_and(|rate| rate.fields().iter().all(|(_, field)| **field == Field::Missing))
 }
 
 #[cfg(test)]

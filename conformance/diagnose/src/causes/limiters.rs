@@ -40,8 +40,8 @@ pub(super) fn second(broken: &Broken<'_, '_>) -> Option<Cause> {
 
 /// Returns true if the response to a request with a key has a rate-limit header more than once.
 fn is_doubled(entry: &Entry<'_>) -> bool {
-    let fields = entry.rate.as_ref().map(|rate| [&rate.limit, &rate.remaining, &rate.reset]);
-    entry.key().is_some() && fields.is_some_and(|fields| fields.contains(&&Field::Repeated))
+    let is_repeated = |(_, field): &(&str, &Field)| **field == Field::Repeated;
+    entry.key().is_some() && entry.rate.as_ref().is_some_and(|rate| rate.fields().iter().any(is_repeated))
 }
 
 #[cfg(test)]

@@ -112,7 +112,8 @@ pub(super) fn of_retry_after(broken: &Broken<'_, '_>) -> Option<Cause> {
 pub(super) fn minute_for_a_day(broken: &Broken<'_, '_>) -> Option<Cause> {
     let waits_a_minute = |entry: &Entry<'_>| {
         let left = entry.window().map(|window| window.reset - entry.answered_at().as_second());
-        let is_of_day = left.is_some_and(|left| left > 2 * Tolerance::MINUTE.seconds());
+        let of_day = 2 * Tolerance::MINUTE.seconds()..=Tolerance::DAY.seconds();
+        let is_of_day = left.is_some_and(|left| of_day.contains(&left));
         let wait = entry.wait_asked_for().map(|wait| wait.as_secs());
         entry.is_limited() && is_of_day && wait.is_some_and(|wait| wait <= Tolerance::LONGEST_MINUTE.seconds())
     };
@@ -131,9 +132,9 @@ fn waits_millis(answer: &Answer<'_>) -> bool {
     delay(answer.entry).is_some_and(|delay| delay >= 2 * MILLI && is_near(delay / MILLI, answer.left()))
 }
 
-/// Returns true if `Retry-After`, taken as a Unix time, is the end of the window.
+/// Returns true if `Retry-After`, taken as a Unix time, is the end of the window. A Reset that is a delay itself is no Unix time.
 fn waits_until_reset(answer: &Answer<'_>) -> bool {
-    delay(answer.entry).is_some_and(|delay| is_near(delay, answer.window.reset))
+    delay(answer.entry).is_some_and(|delay| delay > Tolerance::DAY.seconds() && is_near(delay, answer.window.reset))
 }
 
 fn is_near(one: i64, other: i64) -> bool {
@@ -197,6 +198,9 @@ mod tests {
         };
         assert!(day("58").contains(&"retry-after-of-the-minute"), "{:?}", day("58"));
         assert!(!day("40000").contains(&"retry-after-of-the-minute"));
+        const NOON: i64 = 1_780_315_200;
+        let millis = TraceBuilder::new().window((NOON + 60) * 1_000 - NOON).list(200, 0, 60).list(429, 0, 60);
+        assert!(!ids(millis.retry_after("58")).contains(&"retry-after-of-the-minute"), "Reset is in milliseconds");
     }
 
     fn refused(retry_after: &str) -> TraceBuilder {
@@ -215,5 +219,9 @@ mod tests {
         assert_eq!(sentence("1780315260").as_deref(), Some("Retry-After is a Unix time instead of a delay"));
         assert_eq!(sentence("60"), None);
         assert_eq!(sentence("3600"), None, "a long wait, and no other unit");
+        const NOON: i64 = 1_780_315_200;
+        let refused = TraceBuilder::new().window(42 - NOON).list(200, 0, 60).list(429, 0, 60).retry_after("42");
+        let both = shown(refused.window(41 - NOON).list(429, 0, 60).retry_after("41"));
+        assert!(both.iter().all(|(sentence, _)| sentence.starts_with("Reset is a delay")), "{both:?}");
     }
 }

@@ -13,29 +13,21 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::worded;
+
 pub use run_part::RunPart;
 
-/// The ground of a requirement in the specification, which decides the verdict on a server or client that breaks it.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// A requirement that the specification states: breaking it is a violation.
-    Stated,
-    /// A requirement that follows from a stated sentence together with HTTP: breaking it is a warning, and a violation under `--strict`.
-    Inferred,
-    /// A choice that the specification leaves open: it is recorded and cannot fail.
-    Open,
-}
-
-impl Level {
-    /// The word for the level in the catalogue and in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::Stated => "stated",
-            Level::Inferred => "inferred",
-            Level::Open => "open",
-        }
+worded! {
+    /// The ground of a requirement in the specification, which decides the verdict on a server or client that breaks it.
+    #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Level {
+        /// A requirement that the specification states: breaking it is a violation.
+        Stated = "stated",
+        /// A requirement that follows from a stated sentence together with HTTP: breaking it is a warning, and a violation under `--strict`.
+        Inferred = "inferred",
+        /// A choice that the specification leaves open: it is recorded and cannot fail.
+        Open = "open",
     }
 }
 

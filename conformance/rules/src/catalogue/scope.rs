@@ -1,42 +1,30 @@
 //! The requirements that a run covers: its profile, and the user's selection.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Party, Requirement, RunPart, catalogue};
+use crate::worded;
 
-/// The part of the catalogue that a run covers, and its effects on the target.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// All requirements, with every near miss, whatever the plan: the run waits for the windows that it needs.
-    Deep,
-    /// All requirements. The run creates animals, and exhausts the limit twice with one key, or once with each of two.
-    #[default]
-    Full,
-    /// All requirements except those that need an exhausted limit.
-    Functional,
-    /// The requirements that need neither an exhausted limit nor a created animal nor an unknown key.
-    ReadOnly,
+worded! {
+    /// The part of the catalogue that a run covers, and its effects on the target.
+    #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Profile {
+        /// All requirements, with every near miss, whatever the plan: the run waits for the windows that it needs.
+        Deep = "deep",
+        /// All requirements. The run creates animals, and exhausts the limit twice with one key, or once with each of two.
+        #[default]
+        Full = "full",
+        /// All requirements except those that need an exhausted limit.
+        Functional = "functional",
+        /// The requirements that need neither an exhausted limit nor a created animal nor an unknown key.
+        ReadOnly = "read-only",
+    }
 }
 
 impl Profile {
-    /// All profiles, the largest first.
-    pub const ALL: [Profile; 4] = [Profile::Deep, Profile::Full, Profile::Functional, Profile::ReadOnly];
-
-    /// The name of the profile, as the command line and reports use it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Profile::Deep => "deep",
-            Profile::Full => "full",
-            Profile::Functional => "functional",
-            Profile::ReadOnly => "read-only",
-        }
-    }
-
     /// Returns true if a run with the profile creates animals.
     #[must_use]
     pub fn creates(self) -> bool {
@@ -59,53 +47,28 @@ impl Profile {
     }
 }
 
-/// The error for a name that no profile has.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("no profile is called {0}: use deep, full, functional or read-only")]
-pub struct UnknownProfile(String);
-
-impl FromStr for Profile {
-    type Err = UnknownProfile;
-
-    fn from_str(name: &str) -> Result<Profile, UnknownProfile> {
-        let named = Profile::ALL.into_iter().find(|profile| profile.as_str() == name);
-        named.ok_or_else(|| UnknownProfile(name.to_owned()))
-    }
-}
-
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// The parties of the traffic that are judged.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// The server. In a run the judge itself is the client.
-    #[default]
-    Server,
-    /// The client, in recorded traffic.
-    Client,
-    /// The server and the client, in recorded traffic.
-    Both,
+worded! {
+    /// The parties of the traffic that are judged.
+    #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Side {
+        /// The server. In a run the judge itself is the client.
+        #[default]
+        Server = "server",
+        /// The client, in recorded traffic.
+        Client = "client",
+        /// The server and the client, in recorded traffic.
+        Both = "both",
+    }
 }
 
 impl Side {
-    /// All sides.
-    pub const ALL: [Side; 3] = [Side::Server, Side::Client, Side::Both];
-
-    /// The name of the side, as the command line and reports use it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Side::Server => "server",
-            Side::Client => "client",
-            Side::Both => "both",
-        }
-    }
-
     /// Returns true if the side includes a party.
     #[must_use]
     pub fn has(self, party: Party) -> bool {
@@ -114,20 +77,6 @@ impl Side {
             Side::Client => party == Party::Client,
             Side::Both => true,
         }
-    }
-}
-
-/// The error for a name that no side has.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("no side is called {0}: use server, client or both")]
-pub struct UnknownSide(String);
-
-impl FromStr for Side {
-    type Err = UnknownSide;
-
-    fn from_str(name: &str) -> Result<Side, UnknownSide> {
-        let named = Side::ALL.into_iter().find(|side| side.as_str() == name);
-        named.ok_or_else(|| UnknownSide(name.to_owned()))
     }
 }
 

@@ -58,8 +58,10 @@ pub enum Written {
 pub enum Failed {
     /// Every failed request.
     Any,
-    /// Malformed requests (400).
+    /// Malformed requests (400, 422).
     Malformed,
+    /// Creations with a malformed body.
+    MalformedBody,
     /// Requests for something that does not exist (404).
     Missing,
 }
@@ -88,8 +90,9 @@ impl Failures {
     pub(super) fn spare(self, outcome: Outcome) -> bool {
         match self.spared() {
             None => false,
-            Some(Failed::Any) => matches!(outcome, Outcome::Malformed | Outcome::Missing),
-            Some(Failed::Malformed) => outcome == Outcome::Malformed,
+            Some(Failed::Any) => matches!(outcome, Outcome::Malformed | Outcome::MalformedBody | Outcome::Missing),
+            Some(Failed::Malformed) => matches!(outcome, Outcome::Malformed | Outcome::MalformedBody),
+            Some(Failed::MalformedBody) => outcome == Outcome::MalformedBody,
             Some(Failed::Missing) => outcome == Outcome::Missing,
         }
     }
@@ -111,8 +114,10 @@ pub enum Others {
 pub(super) enum Outcome {
     /// The request succeeded (2xx, 3xx).
     Succeeded,
-    /// The request was malformed, or could not be processed (4xx).
+    /// The request was malformed (400, 422), and is no creation.
     Malformed,
+    /// The body of a creation was malformed (400, 422).
+    MalformedBody,
     /// The request asked for something that does not exist (404, 410).
     Missing,
     /// The request was refused for the rate (429).
@@ -195,6 +200,7 @@ impl fmt::Display for Hypothesis {
         f.write_str(match self.failures.spared() {
             None | Some(Failed::Any) => "; failures",
             Some(Failed::Malformed) => "; malformed requests",
+            Some(Failed::MalformedBody) => "; malformed bodies",
             Some(Failed::Missing) => "; requests for something that does not exist",
         })?;
         f.write_str(match self.failures {

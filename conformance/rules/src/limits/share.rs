@@ -18,7 +18,7 @@ const KEPT: Micros = Tolerance::KEPT.seconds() * SECOND;
 /// The longest time for which a request stays in a log of the last minute.
 const NO_LONGER_KEPT: Micros = Tolerance::NO_LONGER_KEPT.seconds() * SECOND;
 
-/// The longest time after its response for which a failed request may still be in the count from which it is given back.
+/// The longest time for which a request that is given back after its response may still be in the count.
 const REFUND_LAG: Micros = SECOND;
 
 /// The most requests that are under way at the same time.
@@ -75,12 +75,12 @@ impl Counts {
     }
 
     /// Adds a request, in the order of completion.
-    fn complete(&mut self, event: &Event<'_>, share: Share, is_given_back: bool) {
+    fn complete(&mut self, event: &Event<'_>, share: Share, is_given_back: bool, refund_lag: Micros) {
         let (settled, gone) = if is_given_back { (0, share.hi) } else { (share.hi, 0) };
         self.certain.push(event.received, share.lo);
         self.every_settled.push(event.received, event.cost);
         self.settled.push(event.received, settled);
-        self.gone.push(event.received + REFUND_LAG, gone);
+        self.gone.push(event.received + refund_lag, gone);
     }
 
     /// The count when a request is dealt with, without the request itself.
@@ -364,17 +364,21 @@ impl<'t, 'h> Shares<'t, 'h> {
                 (if event.may_be_ban { 0 } else { counts }, counts)
             }
             (Outcome::Unknown, _) => (0, 1),
-            (outcome, Failures::Free(_)) if self.hypothesis.failures.spare(outcome) => (0, 0),
-            (outcome, Failures::GivenBack(_)) if self.hypothesis.failures.spare(outcome) => (0, 1),
+            // A server that learns of the failure when it has been dealt with may count the request until then.
+            (outcome, failures) if failures.spare(outcome) => (0, 1),
             _ => (1, 1),
         };
         Share { lo: lo * event.cost, hi: hi * event.cost }
     }
 
-    /// Returns true if a request failed and is given back.
+    /// Returns true if a request failed, and does not count once it has been dealt with.
     fn is_given_back(&self, event: &Event<'_>) -> bool {
-        let failures = self.hypothesis.failures;
-        matches!(failures, Failures::GivenBack(_)) && failures.spare(event.outcome)
+        self.hypothesis.failures.spare(event.outcome)
+    }
+
+    /// The longest time after its response for which a failed request may still be in the count from which it is given back.
+    fn refund_lag(&self) -> Micros {
+        if matches!(self.hypothesis.failures, Failures::GivenBack(_)) { REFUND_LAG } else { 0 }
     }
 
     /// Sums up the amounts of all events, for each window and for counts that slide.
@@ -387,11 +391,12 @@ impl<'t, 'h> Shares<'t, 'h> {
             }
             self.sliding.send(event, counted, is_given_back);
         }
+        let refund_lag = self.refund_lag();
         for &at in self.by_received {
             let event = &events[at];
             let (counted, is_given_back) = (self.counted(event), self.is_given_back(event));
             for member in self.minutes.members[at].iter().chain(&self.days.members[at]) {
-                self.epochs[member.epoch].counts.complete(event, member.of(counted), is_given_back);
+                self.epochs[member.epoch].counts.complete(event, member.of(counted), is_given_back, refund_lag);
             }
             self.sliding.certain.push(event.received, counted.lo);
         }
@@ -427,7 +432,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         let mut amounts = Vec::with_capacity(self.events.len());
         for event in self.events {
             let gone = self.counts_from(event).1 + kept;
-            let gone = if self.is_given_back(event) { gone.min(event.received + REFUND_LAG) } else { gone };
+            let gone = if self.is_given_back(event) { gone.min(event.received + self.refund_lag()) } else { gone };
             amounts.push((gone, self.counted(event).hi));
         }
         Sums::from_unsorted(amounts)
@@ -454,8 +459,9 @@ impl<'t, 'h> Shares<'t, 'h> {
         let counted = self.counted(event);
         match self.hypothesis.written {
             Written::Before => Share::default(),
-            _ if self.is_given_back(event) => Share { lo: event.cost, hi: event.cost },
-            _ => counted,
+            _ if !self.is_given_back(event) => counted,
+            _ if matches!(self.hypothesis.failures, Failures::Free(_)) => Share::default(),
+            _ => Share { lo: event.cost, hi: event.cost },
         }
     }
 
@@ -492,10 +498,13 @@ impl<'t, 'h> Shares<'t, 'h> {
         self.member(at, epoch).map_or(0, |member| member.of(self.counted(&self.events[at])).lo)
     }
 
-    /// The amount that may still be given back of the requests that were sent before a response was complete.
+    /// The amount that may still be given back of the requests that were sent before a response was complete. The response itself reports
+    /// its own request among them only if that is given back later.
     pub(super) fn refundable(&self, at: usize, epoch: usize) -> i64 {
         let (event, counts) = (&self.events[at], &self.epochs[epoch].counts);
-        (counts.refundable.before(event.received) - counts.gone.up_to(event.sent)).max(0)
+        let is_gone = self.is_given_back(event) && self.refund_lag() == 0 && self.member(at, epoch).is_some();
+        let itself = if is_gone { event.cost } else { 0 };
+        (counts.refundable.before(event.received) - itself - counts.gone.up_to(event.sent)).max(0)
     }
 
     /// The most that the requests of the run which certainly count, or are given back, can have added before this one was dealt with.
@@ -570,7 +579,8 @@ impl<'t, 'h> Shares<'t, 'h> {
             let (before, itself) = self.in_last_minute(at);
             return (before, itself, self.every_in_last_minute(at));
         }
-        let candidates: Vec<usize> = match self.reported[at] {
+        // The response may report the day, whose count says nothing about the minute.
+        let candidates: Vec<usize> = match self.reported[at].filter(|epoch| self.minutes.places.contains(epoch)) {
             Some(epoch) => vec![epoch],
             None => self.minutes.members[at].iter().map(|member| member.epoch).collect(),
         };

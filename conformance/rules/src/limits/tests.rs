@@ -244,3 +244,93 @@ fn others_whose_requests_drop_out_of_a_log_are_no_reset_that_moves() {
     let log = at(at(first, 4_100, 55, 54), 55_900, 3, 40);
     assert_eq!(explained(log).1, []);
 }
+
+#[test]
+fn the_count_of_a_day_is_not_that_of_a_minute_that_slides() {
+    let (per_minute, per_day) = (10, 25);
+    let mut builder = TraceBuilder::at("2026-06-01T12:00:00Z").plan(Some(PlanLimits { per_minute, per_day }));
+    // The number of requests in each minute of the clock.
+    let mut minutes = [0; 5];
+    let (mut now, mut days_shown) = (0, 0);
+    let first = [0, 1, 2, 3, 4, 5, 6, 7];
+    for second in
+        first.into_iter().chain([75, 90, 110, 118, 130, 140, 150, 160, 170, 178, 190, 200, 210, 220, 230, 238])
+    {
+        let (minute, into) = (second as usize / 60, second % 60);
+        minutes[minute] += 1;
+        let before = if minute == 0 { 0 } else { minutes[minute - 1] };
+        let used = minutes[minute] + before * (60 - into as u64) / 60;
+        let used_today: u64 = minutes.iter().sum();
+        assert!(used <= per_minute && used_today <= per_day, "a lawful server admits no more");
+        let is_day = per_day - used_today < per_minute - used;
+        let (remaining, limit, end) = if is_day {
+            (per_day - used_today, per_day, 12 * 3_600)
+        } else {
+            (per_minute - used, per_minute, (minute as i64 + 1) * 60)
+        };
+        days_shown += u64::from(is_day);
+        builder = builder.wait_millis(second * 1_000 - now).window(end - second).list(200, remaining, limit);
+        now = second * 1_000 + 10;
+    }
+    assert!(days_shown > 2, "{days_shown} responses show the day");
+    let (best, kinds) = explained(builder);
+    assert_eq!((best.cut, kinds), (Cut::Weighted, vec![]), "{best}");
+}
+
+/// A row of the worked trace: the seconds after noon, the status code, Remaining, and the seconds from noon to the Reset.
+type WorkedRow = (i64, u16, u64, i64);
+
+fn worked_rows() -> Vec<WorkedRow> {
+    let seconds = |time: &str| {
+        let parts: Vec<i64> = time.split(':').map(|part| part.parse().expect("a number")).collect();
+        (parts[0] - 12) * 3_600 + parts[1] * 60 + parts[2]
+    };
+    let mut rows = Vec::new();
+    for line in WORKED_TRACE.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if let [_, number, time, status, remaining, reset, ..] = cells[..]
+            && number.parse::<u8>().is_ok()
+        {
+            let [status, remaining] = [status, remaining].map(|cell| cell.parse::<u64>().expect("a number"));
+            rows.push((seconds(time), status as u16, remaining, seconds(reset)));
+        }
+    }
+    rows
+}
+
+/// The explanation of the worked trace with these further responses.
+fn worked(further: &[WorkedRow], is_key_exclusive: bool) -> (Hypothesis, Vec<Kind>) {
+    let mut builder = TraceBuilder::new().plan(Some(PlanLimits { per_minute: 5, per_day: 1_000 }));
+    builder = builder.change_context(|context| context.exclusive_key = is_key_exclusive);
+    let mut now = 0;
+    for (second, status, remaining, reset) in worked_rows().into_iter().chain(further.iter().copied()) {
+        builder = builder.wait_millis(second * 1_000 - now).window(reset - second);
+        builder = match status {
+            404 => builder.get(7, None).with_rate_limit(remaining, 5),
+            _ => builder.list(status, remaining, 5),
+        };
+        now = second * 1_000 + 10;
+    }
+    explained(builder)
+}
+
+#[test]
+fn the_worked_trace_is_lawful_and_a_ninth_response_is_explained_as_its_text_says() {
+    let given_back = Failures::GivenBack(Failed::Any);
+    let (best, kinds) = worked(&[], false);
+    assert_eq!((best.cut, best.failures, best.others, kinds), (Cut::Clock, given_back, Others::Nobody, vec![]));
+    let eighth = worked_rows()[7];
+    // The status code and Remaining, and the explanation with other clients and without.
+    for (status, remaining, others, shared, exclusive) in [
+        (200, 3, Others::Nobody, &[][..], &[][..]),
+        (200, 4, Others::Nobody, &[Kind::NotCounted], &[Kind::NotCounted]),
+        (200, 1, Others::Shown, &[], &[Kind::Excess]),
+        (429, 3, Others::Nobody, &[Kind::Early], &[Kind::Early]),
+        (429, 0, Others::Unseen, &[], &[Kind::Early]),
+    ] {
+        let ninth = (eighth.0 + 1, status, remaining, eighth.3);
+        let (best, kinds) = worked(&[ninth], false);
+        assert_eq!((best.failures, best.others, &kinds[..]), (given_back, others, shared), "{status} {remaining}");
+        assert_eq!(worked(&[ninth], true).1, exclusive, "{status} {remaining}, and nobody else");
+    }
+}

@@ -128,7 +128,7 @@ impl Event<'_> {
 
     /// Returns true if the server let the request pass its limit.
     pub(super) fn is_admitted(&self) -> bool {
-        matches!(self.outcome, Outcome::Succeeded | Outcome::Malformed | Outcome::Missing)
+        matches!(self.outcome, Outcome::Succeeded | Outcome::Malformed | Outcome::MalformedBody | Outcome::Missing)
     }
 }
 
@@ -321,9 +321,10 @@ fn outcome(entry: &Entry<'_>) -> Outcome {
         Some(429) => Outcome::Refused,
         Some(400..=499) if is_of_no_integer => Outcome::Unknown,
         Some(404 | 410) => Outcome::Missing,
-        Some(401 | 403) | None => Outcome::Unknown,
-        Some(400..=499) => Outcome::Malformed,
-        Some(_) => Outcome::Unknown,
+        Some(400 | 422) if matches!(entry.operation, Operation::Create(_)) => Outcome::MalformedBody,
+        Some(400 | 422) => Outcome::Malformed,
+        // A server may count a request that it refuses for another reason like a success, like a malformed one, or not at all.
+        Some(_) | None => Outcome::Unknown,
     }
 }
 

@@ -33,7 +33,7 @@ macro_rules! codecs {
 }
 
 codecs! {
-    /// A way to write an integer.
+    /// A way to write an integer: a category, or the identifier of an animal.
     pub(super) enum NumberCodec {
         Hex "hex" "in hexadecimal",
         Octal "octal" "in octal",
@@ -45,6 +45,9 @@ codecs! {
         Plus128 "plus2^128" "+ 2^128",
         Padded "padded" "with leading zeros",
         Negated "negated" "negated",
+        Percent "percent" "percent-encoded",
+        Underscored "underscored" "with an underscore",
+        Neighbour "neighbour" "of a neighbour",
     }
 }
 
@@ -68,54 +71,14 @@ impl NumberCodec {
             NumberCodec::Plus128 => plus_2_to_the_128(number),
             NumberCodec::Padded => format!("{sign}000{size}"),
             NumberCodec::Negated => (-i128::from(number)).to_string(),
-        }
-    }
-}
-
-/// A way to write an identifier of an animal, or to write one that resembles it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum IdCodec {
-    /// As a number.
-    Number(NumberCodec),
-    /// With its first digit percent-encoded.
-    Percent,
-    /// With an underscore before its last digit.
-    Underscored,
-    /// Another identifier that a double, or a number of 32 bits, does not tell apart.
-    Neighbour,
-}
-
-impl IdCodec {
-    /// The codec with this name in the table.
-    pub(super) fn named(name: &str) -> Option<IdCodec> {
-        match name {
-            "percent" => Some(IdCodec::Percent),
-            "underscored" => Some(IdCodec::Underscored),
-            "neighbour" => Some(IdCodec::Neighbour),
-            name => NumberCodec::named(name).map(IdCodec::Number),
-        }
-    }
-
-    /// The codec in words.
-    pub(super) fn described(self) -> &'static str {
-        match self {
-            IdCodec::Number(codec) => codec.described(),
-            IdCodec::Percent => "percent-encoded",
-            IdCodec::Underscored => "with an underscore",
-            IdCodec::Neighbour => "of a neighbour",
-        }
-    }
-
-    /// Writes an identifier as a segment of a path.
-    pub(super) fn apply(self, id: i64) -> String {
-        let text = id.to_string();
-        match self {
-            IdCodec::Number(codec) => codec.apply(id),
-            IdCodec::Percent => percent(text.as_bytes()),
-            IdCodec::Underscored => format!("{}_{}", &text[..text.len() - 1], &text[text.len() - 1..]),
+            NumberCodec::Percent => percent(number.to_string().as_bytes()),
+            NumberCodec::Underscored => {
+                let text = number.to_string();
+                format!("{}_{}", &text[..text.len() - 1], &text[text.len() - 1..])
+            }
             // Beyond 2^53 a double cannot tell neighbours apart, and 32 bits hold none of the ids.
-            IdCodec::Neighbour if id.unsigned_abs() > 1 << 53 => (id ^ 1).to_string(),
-            IdCodec::Neighbour => id.wrapping_add(1 << 33).to_string(),
+            NumberCodec::Neighbour if size > 1 << 53 => (number ^ 1).to_string(),
+            NumberCodec::Neighbour => number.wrapping_add(1 << 33).to_string(),
         }
     }
 }

@@ -9,8 +9,10 @@ mod template;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use serde::de::Error;
 
 use crate::trace::exchange::Request;
+use crate::worded;
 pub use codec::{KeyCodec, REPLACEMENTS, percent_encoded, with_another_character};
 use template::Template;
 pub use template::Values;
@@ -56,23 +58,20 @@ impl Place {
     }
 }
 
-/// An operation that a near miss without a valid key may call.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "lowercase")]
-pub enum Target {
-    /// `GET /pets`
-    List,
-    /// `GET /pets/{petId}`, of an animal that exists
-    Get,
-    /// `GET /store/orders`
-    Orders,
-    /// `POST /pets` with a valid body
-    Create,
-}
-
-impl Target {
-    /// Every operation.
-    pub const ALL: [Target; 4] = [Target::List, Target::Get, Target::Orders, Target::Create];
+worded! {
+    /// An operation that a near miss without a valid key may call.
+    #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Target {
+        /// The list of animals.
+        List = "GET /pets",
+        /// The fetch of an animal that exists.
+        Get = "GET /pets/{petId}",
+        /// The store orders.
+        Orders = "GET /store/orders",
+        /// A creation with a valid body.
+        Create = "POST /pets",
+    }
 }
 
 /// A row of the table.
@@ -120,8 +119,8 @@ struct Row {
     first: bool,
     #[serde(default)]
     at: Vec<Target>,
-    body: Option<String>,
-    query: Option<String>,
+    body: Option<Template>,
+    query: Option<Template>,
 }
 
 static TABLE: LazyLock<Vec<NearMiss>> = LazyLock::new(|| {
@@ -150,34 +149,19 @@ pub fn index_of_step(step: &str) -> Option<usize> {
     STEPS.get(step).copied()
 }
 
-/// An error in the table of near misses.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-enum TableError {
-    /// The file is not TOML of this form.
-    #[error(transparent)]
-    Toml(#[from] toml::de::Error),
-    /// A value has an unknown placeholder.
-    #[error("{value}: {error}")]
-    Template { value: String, error: template::UnknownPlaceholder },
-}
-
-fn read(text: &str) -> Result<Vec<NearMiss>, TableError> {
+fn read(text: &str) -> Result<Vec<NearMiss>, toml::de::Error> {
     let file: File = toml::from_str(text)?;
     let mut near_misses = Vec::new();
     for family in file.family {
         // The table lives as long as the program.
         let name: &'static str = family.name.leak();
         for row in family.rows {
-            let parsed = |text: &str| {
-                text.parse::<Template>().map_err(|error| TableError::Template { value: text.to_owned(), error })
-            };
             near_misses.push(NearMiss {
                 family: name,
                 place: family.place,
-                value: parsed(&around(family.place, &row.value))?,
-                body: row.body.as_deref().map(parsed).transpose()?,
-                query: row.query.as_deref().map(parsed).transpose()?,
+                value: around(family.place, &row.value).parse().map_err(toml::de::Error::custom)?,
+                body: row.body,
+                query: row.query,
                 reader: row.reader.leak(),
                 weight: row.weight,
                 is_first: row.first,
@@ -206,12 +190,7 @@ impl NearMiss {
     #[must_use]
     pub fn step(&self, target: Target) -> String {
         let value = self.value.described();
-        let operation = match target {
-            Target::List => "GET /pets",
-            Target::Get => "GET /pets/{petId}",
-            Target::Orders => "GET /store/orders",
-            Target::Create => "POST /pets",
-        };
+        let operation = target.as_str();
         match self.place {
             Place::Name | Place::CategoryId | Place::Status | Place::Body if value.is_empty() => {
                 "POST /pets (no body)".to_owned()
@@ -330,38 +309,28 @@ impl NearMiss {
     #[must_use]
     pub fn resembles(&self, request: &Request, values: &Values<'_>) -> bool {
         let values = Values { name: ANY_NAME, digits: ANY_DIGITS, ..*values };
-        let bodies = |wanted: &Request| {
-            let [wanted, found] = [wanted, request].map(|request| request.body.as_ref().map(|body| &body.bytes[..]));
-            fits(wanted.unwrap_or_default(), found.unwrap_or_default())
+        let target = if self.place == Place::Elsewhere { Target::Create } else { Target::List };
+        let Some(wanted) = self.request(target, &values) else { return false };
+        let [body, found_body] =
+            [&wanted, request].map(|request| request.body.as_ref().map_or(&[][..], |body| &body.bytes[..]));
+        let [media_type, found_media_type] =
+            [&wanted, request].map(|request| request.body.as_ref().map(|body| &body.content_type));
+        let has_field = |(name, value): &(String, String)| {
+            request.headers.iter().any(|(known, found)| known.eq_ignore_ascii_case(name) && found == value)
         };
-        match self.place {
-            Place::Credential => {
-                let wanted = self.value.fill(&values);
-                wanted.is_some_and(|wanted| {
-                    request.authorization.as_ref().is_some_and(|found| found.as_bytes() == wanted)
-                })
+        match (self.place, &wanted.query) {
+            (Place::Credential, _) => wanted.authorization == request.authorization,
+            (Place::Elsewhere, Some(pair)) => {
+                request.query.as_deref().is_some_and(|found| found.split('&').any(|other| other == pair))
             }
-            Place::Elsewhere => {
-                let Some(wanted) = self.request(Target::Create, &values) else { return false };
-                let query = wanted.query.as_deref().unwrap_or_default();
-                let has_field = |(name, value): &(String, String)| {
-                    request.headers.iter().any(|(known, found)| known.eq_ignore_ascii_case(name) && found == value)
-                };
-                match (query, &wanted.headers[..]) {
-                    ("", []) => bodies(&wanted),
-                    ("", fields) => fields.iter().all(has_field),
-                    (query, _) => {
-                        request.query.as_deref().is_some_and(|found| found.split('&').any(|pair| pair == query))
-                    }
-                }
-            }
-            _ => self.request(Target::List, &values).is_some_and(|wanted| {
-                let media_type = |request: &Request| request.body.as_ref().map(|body| body.content_type.clone());
+            (Place::Elsewhere, None) if wanted.headers.is_empty() => fits(body, found_body),
+            (Place::Elsewhere, None) => wanted.headers.iter().all(has_field),
+            _ => {
                 wanted.method == request.method
                     && fits(wanted.target().as_bytes(), request.target().as_bytes())
-                    && media_type(&wanted) == media_type(request)
-                    && bodies(&wanted)
-            }),
+                    && media_type == found_media_type
+                    && fits(body, found_body)
+            }
         }
     }
 }

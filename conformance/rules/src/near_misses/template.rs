@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use super::codec::{IdCodec, KeyCodec, NumberCodec};
+use serde::Deserialize;
+
+use super::codec::{KeyCodec, NumberCodec};
 
 /// The values that replace placeholders.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +25,8 @@ pub struct Values<'v> {
 }
 
 /// A text with placeholders.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
 pub(super) struct Template(Vec<Piece>);
 
 #[derive(Clone, Debug)]
@@ -34,7 +37,7 @@ enum Piece {
     Name,
     Digits,
     Category(NumberCodec),
-    Id(IdCodec),
+    Id(NumberCodec),
     Key(KeyCodec),
     Unknown,
 }
@@ -61,6 +64,14 @@ impl FromStr for Template {
     }
 }
 
+impl TryFrom<String> for Template {
+    type Error = UnknownPlaceholder;
+
+    fn try_from(text: String) -> Result<Template, UnknownPlaceholder> {
+        text.parse()
+    }
+}
+
 fn placeholder(text: &str) -> Option<Piece> {
     if let Some(repeated) = text.strip_prefix('*') {
         let (times, text) = repeated.split_once(':')?;
@@ -76,7 +87,7 @@ fn placeholder(text: &str) -> Option<Piece> {
         "DIGITS" if codec.is_empty() => Piece::Digits,
         "UNKNOWN" if codec.is_empty() => Piece::Unknown,
         "CATEGORY" => Piece::Category(NumberCodec::named(codec)?),
-        "ID" => Piece::Id(IdCodec::named(codec)?),
+        "ID" => Piece::Id(NumberCodec::named(codec)?),
         "KEY" => Piece::Key(KeyCodec::named(codec)?),
         _ => return None,
     })
@@ -119,7 +130,7 @@ impl Template {
                 Piece::Unknown => described.push_str("(unknown key)"),
                 Piece::Category(NumberCodec::Plain) => described.push_str("CATEGORY"),
                 Piece::Category(codec) => described.push_str(&format!("(CATEGORY {})", codec.described())),
-                Piece::Id(IdCodec::Number(NumberCodec::Plain)) => described.push_str("{petId}"),
+                Piece::Id(NumberCodec::Plain) => described.push_str("{petId}"),
                 Piece::Id(codec) => described.push_str(&format!("{{petId {}}}", codec.described())),
                 Piece::Key(KeyCodec::Plain) => described.push_str("KEY"),
                 Piece::Key(codec) => described.push_str(&format!("(KEY {})", codec.described())),

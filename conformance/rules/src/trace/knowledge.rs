@@ -9,41 +9,26 @@ use std::fmt;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-/// A fact of an exchange that a recording may withhold.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Fact {
-    /// The key of the request, if it had one, and its validity.
-    Credential,
-    /// The query of the request, which may have had any parameters.
-    Query,
-    /// The body of the request.
-    RequestBody,
-    /// The header fields of the response.
-    ResponseHeaders,
-    /// The body of the response.
-    ResponseBody,
-    /// The times at which the request was sent and its response was complete, more precisely than to the second.
-    Times,
-}
+use crate::worded;
 
-impl Fact {
-    /// Every fact.
-    pub const ALL: [Fact; 6] =
-        [Fact::Credential, Fact::Query, Fact::RequestBody, Fact::ResponseHeaders, Fact::ResponseBody, Fact::Times];
-
-    /// The fact in words.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Fact::Credential => "the API key",
-            Fact::Query => "the query",
-            Fact::RequestBody => "the request body",
-            Fact::ResponseHeaders => "the response headers",
-            Fact::ResponseBody => "the response body",
-            Fact::Times => "the exact time",
-        }
+worded! {
+    /// A fact of an exchange that a recording may withhold.
+    #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Fact {
+        /// The key of the request, if it had one, and its validity.
+        Credential = "the API key",
+        /// The query of the request, which may have had any parameters.
+        Query = "the query",
+        /// The body of the request.
+        RequestBody = "the request body",
+        /// The header fields of the response.
+        ResponseHeaders = "the response headers",
+        /// The body of the response.
+        ResponseBody = "the response body",
+        /// The times at which the request was sent and its response was complete, more precisely than to the second.
+        Times = "the exact time",
     }
 }
 
@@ -167,34 +152,22 @@ pub struct Carrier {
     pub others: u32,
 }
 
-/// A part of a request in which a key is out of place.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum KeyPlace {
-    /// The query.
-    Query,
-    /// The path.
-    Path,
-    /// The body.
-    Body,
-    /// A header field other than `Authorization`.
-    Field,
-    /// `Authorization` under another scheme than Bearer, although the key had succeeded under Bearer.
-    Scheme,
-}
-
-impl KeyPlace {
-    /// The place in words.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            KeyPlace::Query => "the query",
-            KeyPlace::Path => "the path",
-            KeyPlace::Body => "the body",
-            KeyPlace::Field => "another header field",
-            KeyPlace::Scheme => "another scheme than Bearer",
-        }
+worded! {
+    /// A part of a request in which a key is out of place.
+    #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum KeyPlace {
+        /// The query.
+        Query = "the query",
+        /// The path.
+        Path = "the path",
+        /// The body.
+        Body = "the body",
+        /// A header field other than `Authorization`.
+        Field = "another header field",
+        /// `Authorization` under another scheme than Bearer, although the key had succeeded under Bearer.
+        Scheme = "another scheme than Bearer",
     }
 }
 

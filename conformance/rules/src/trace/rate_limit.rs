@@ -94,6 +94,16 @@ impl Window {
 }
 
 impl RateHeaders {
+    /// The three fields with their names, in the order of [`FIELDS`].
+    #[must_use]
+    pub fn fields(&self) -> [(&'static str, &Field); 3] {
+        [
+            ("X-RateLimit-Limit", &self.limit),
+            ("X-RateLimit-Remaining", &self.remaining),
+            ("X-RateLimit-Reset", &self.reset),
+        ]
+    }
+
     /// The window, if all three fields are integers and neither the limit nor the remaining number is negative.
     #[must_use]
     pub fn window(&self) -> Option<Window> {

@@ -16,30 +16,21 @@ use crate::history::History;
 use crate::observers::observers;
 use crate::rules::{self, Failure, Judgement, Memory, Rule};
 use crate::trace::{Context, Trace};
+use crate::worded;
 use attribution::Attributor;
 use findings::Finding;
 
-/// The verdict on a run.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Every selected stated requirement was exercised and held.
-    Conforms,
-    /// A selected requirement that counts was broken.
-    Violates,
-    /// Nothing was broken, but a selected stated requirement was not exercised.
-    Incomplete,
-}
-
-impl Verdict {
-    /// The word for the verdict.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Verdict::Conforms => "conforms",
-            Verdict::Violates => "violates",
-            Verdict::Incomplete => "incomplete",
-        }
+worded! {
+    /// The verdict on a run.
+    #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Verdict {
+        /// Every selected stated requirement was exercised and held.
+        Conforms = "conforms",
+        /// A selected requirement that counts was broken.
+        Violates = "violates",
+        /// Nothing was broken, but a selected stated requirement was not exercised.
+        Incomplete = "incomplete",
     }
 }
 
@@ -173,14 +164,13 @@ impl RequirementVerdict {
         }
     }
 
-    /// The verdict on a requirement without a rule: an observation, if it is open.
+    /// The verdict on a requirement that was not judged: an observation, if it is open.
     fn observed(requirement: &'static Requirement, facts: &Facts<'_>) -> RequirementVerdict {
-        match observers().iter().find(|observer| observer.id == requirement.id) {
-            Some(observer) => RequirementVerdict {
-                observed: (observer.observe)(facts),
-                ..RequirementVerdict::new(requirement, Status::Observed)
-            },
-            None => RequirementVerdict::new(requirement, Status::NotExercised),
+        let is_open = requirement.level == Level::Open;
+        let observer = observers().iter().find(|observer| observer.id == requirement.id);
+        RequirementVerdict {
+            observed: observer.and_then(|observer| (observer.observe)(facts)),
+            ..RequirementVerdict::new(requirement, if is_open { Status::Observed } else { Status::NotExercised })
         }
     }
 

@@ -34,8 +34,17 @@ const LINK: Duration = Duration::from_secs(12);
 /// The number of requests to a log that may drain: they take more than two minutes.
 const LINKS: usize = 12;
 
+/// The length of the windows that a run waits for.
+const A_WINDOW: Duration = Tolerance::MINUTE.unsigned();
+
 /// The longest pause between two parts of the tour.
 const PAUSE: Duration = Duration::from_secs(10);
+
+/// The number of responses in a row of the tour and of the exhaustion that follows it.
+const RESPONSES_OF_THE_TOUR: u32 = 92;
+
+/// The mean response time from which the requests between two exhaustions take longer than a window.
+const SLOW: Duration = Duration::from_millis(350);
 
 /// The interval between two requests where the end of the window is unknown.
 const MOMENT: Duration = Duration::from_secs(2);
@@ -45,30 +54,65 @@ fn exhausts_the_first(session: &Session<'_>) -> bool {
     session.seed % EXHAUSTS_THE_FIRST == 1
 }
 
+/// The mean time from a request to the next one, where requests are sent one after the other.
+fn pace(session: &Session<'_>) -> Duration {
+    let exchanges = &session.trace().exchanges;
+    let all: Duration = exchanges.iter().map(lasted).sum();
+    (all / u32::try_from(exchanges.len().max(1)).unwrap_or(u32::MAX)).max(session.interval())
+}
+
+/// Returns true if responses are so slow that a window has no time for all requests that a run sends between two exhaustions. Such a run
+/// sends fewer near misses, so that it needs no further window, whose limit other requests would have to use up.
+pub(in crate::probes) fn is_slow(session: &Session<'_>) -> bool {
+    pace(session) >= SLOW
+}
+
+/// The time that the tour takes, with the exhaustion that follows it.
+fn time_of_tour(session: &Session<'_>) -> Duration {
+    pace(session) * RESPONSES_OF_THE_TOUR
+}
+
+/// The number of requests that the window has time for before it is exhausted. None if responses are fast.
+pub(in crate::probes) fn responses_in_time(session: &Session<'_>) -> Option<usize> {
+    let left = time_left(session).filter(|_| is_slow(session))?;
+    Some(left.saturating_sub(time_to_exhaust(session)).div_duration_f64(pace(session)) as usize)
+}
+
 /// Returns true if the run has exhausted its first window, so that the next one is free for what the first one had no room for.
 pub(in crate::probes) fn has_another_window(session: &Session<'_>) -> bool {
-    exhausts_the_first(session) && session.other_key().is_none() && session.time_left() > REST_OF_A_RUN
+    !is_slow(session)
+        && exhausts_the_first(session)
+        && session.other_key().is_none()
+        && session.time_left() > REST_OF_A_RUN
 }
 
 /// Waits for the end of a window that has been used little, with a request in its middle. Only its Reset can restore anything then.
-/// The run uses the next window, and in this one there is room for some near misses.
+/// The run uses the next window, and in this one there is room for some near misses. Where responses are so slow that the tour takes longer
+/// than a window, it begins earlier, and ends with a window: then most of its requests are in the window that is exhausted.
 pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_aside: bool) -> Result<(), Stop> {
     let Some(left) = time_left(session) else { return Ok(()) };
     if left + AFTER_RESET + REST_OF_A_RUN >= session.time_left() || !may_exhaust(session) {
         return Ok(());
     }
-    if exhausts_the_first(session) && left > ENOUGH_FOR_TWO {
+    let tour = time_of_tour(session);
+    if exhausts_the_first(session) && left > tour.max(ENOUGH_FOR_TWO) {
         return Ok(());
     }
     let key = session.asking_key();
-    let half = left / 2;
     // The near misses come first, so that a log of the last minute has forgotten them as well when the window ends.
-    if sends_aside && near_misses::has_room_aside(session) {
+    if sends_aside && !is_slow(session) && near_misses::has_room_aside(session) {
         near_misses::aside(session).await?;
     }
+    let earlier = tour.saturating_sub(A_WINDOW.saturating_sub(AFTER_RESET));
+    let mut until = time_left(session).unwrap_or(left) + AFTER_RESET;
+    while until < earlier {
+        until += A_WINDOW;
+    }
+    until -= earlier;
+    let half = until.saturating_sub(AFTER_RESET) / 2;
     session.wait(half, "a later response in the same window").await?;
     session.send(list_of(1, &key)).await?;
-    session.wait(half + AFTER_RESET, "the next window").await?;
+    session.wait(until.saturating_sub(half), "the next window").await?;
     if session.seed & BEGINS_AT_ONCE != 8 {
         return Ok(());
     }
@@ -96,7 +140,7 @@ pub(in crate::probes) async fn too_short_a_window(session: &mut Session<'_>, eno
 /// Pauses between two parts of the tour, in a window that the run waits for in any case: later requests show whether a server
 /// answers alike at all times.
 pub(in crate::probes) async fn pause(session: &mut Session<'_>) -> Result<(), Stop> {
-    let enough = time_to_exhaust(session);
+    let enough = time_to_exhaust(session).max(time_of_tour(session));
     let left = time_left(session).filter(|left| *left + REST_OF_A_RUN < session.time_left() && may_exhaust(session));
     match left.and_then(|left| left.checked_sub(enough)) {
         Some(left) => session.wait((left / 3).min(PAUSE), "a later response in the same window").await,
@@ -121,8 +165,11 @@ pub(in crate::probes) async fn later_with_the_second_key(session: &mut Session<'
 }
 
 /// Spreads requests over the rest of the window, which the run waits for in any case: they show whether its Reset is constant, whether
-/// requests are restored too early, and whether any are refused at certain times.
+/// requests are restored too early, and whether any are refused at certain times. Where responses are slow, the tour is spread already.
 pub(super) async fn rest_of_window(session: &mut Session<'_>) -> Result<(), Stop> {
+    if is_slow(session) {
+        return Ok(());
+    }
     let key = session.asking_key();
     let enough = time_to_exhaust(session);
     let left = time_left(session).filter(|left| *left + enough < session.time_left());
@@ -178,7 +225,11 @@ fn may_exhaust(session: &Session<'_>) -> bool {
 
 /// The time that exhausting the rest of a window takes: the last requests are sent one after the other.
 fn time_to_exhaust(session: &Session<'_>) -> Duration {
-    let lasted = |exchange: &Exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs();
     let slowest = session.trace().exchanges.iter().map(lasted).max().unwrap_or_default();
     Duration::from_secs(15) + slowest * (super::KEPT as u32 + super::AFTERWARDS as u32)
+}
+
+/// The time from the request of an exchange to the end of its response.
+fn lasted(exchange: &Exchange) -> Duration {
+    exchange.received_at.duration_since(exchange.sent_at).unsigned_abs()
 }

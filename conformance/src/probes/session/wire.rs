@@ -29,7 +29,7 @@ pub(super) struct Wire<'r> {
     pub(super) spread: Option<Spread>,
     started: Instant,
     /// The least time between two requests.
-    interval: Duration,
+    pub(super) interval: Duration,
     /// The time of the run at which the next request may be sent.
     next: Duration,
 }

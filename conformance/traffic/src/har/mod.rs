@@ -17,6 +17,7 @@ use std::fmt;
 use std::io::{BufReader, Read};
 
 use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::worded;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -27,51 +28,33 @@ use self::text::ArchiveText;
 use self::url::Target;
 use super::Unreadable;
 
-/// The reason why an entry of an archive is left out.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-#[non_exhaustive]
-pub enum LeftOut {
-    /// The request was sent to another host, or to another path of the host.
-    Elsewhere,
-    /// A cache answered the request, or the server confirmed that the cache may.
-    Cached,
-    /// A service worker of the page or a mock of the test answered the request.
-    Recorder,
-    /// The response was not transferred: a browser had it, or blocked it.
-    Untransferred,
-    /// The browser itself redirected the request, for example to HTTPS.
-    Redirected,
-    /// A proxy, a balancer or a gateway answered the request.
-    Intermediary,
-    /// The entry has the messages of several requests.
-    Merged,
-    /// The archive has the entry twice.
-    Repeated,
-    /// The address of the request is a template or was redacted.
-    Unaddressed,
-    /// No response was recorded: the request was blocked, cancelled or still under way.
-    Unanswered,
-    /// The entry cannot be read.
-    Unreadable,
-}
-
-impl LeftOut {
-    /// The reason in words.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LeftOut::Elsewhere => "sent to another address",
-            LeftOut::Cached => "answered from a cache",
-            LeftOut::Recorder => "answered by a service worker or a mock",
-            LeftOut::Untransferred => "not transferred over the network",
-            LeftOut::Redirected => "redirected by the browser itself",
-            LeftOut::Intermediary => "answered by an intermediary",
-            LeftOut::Merged => "with several messages in one entry",
-            LeftOut::Repeated => "recorded twice",
-            LeftOut::Unaddressed => "with a template for an address",
-            LeftOut::Unanswered => "without a recorded response",
-            LeftOut::Unreadable => "unreadable",
-        }
+worded! {
+    /// The reason why an entry of an archive is left out.
+    #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+    #[non_exhaustive]
+    pub enum LeftOut {
+        /// The request was sent to another host, or to another path of the host.
+        Elsewhere = "sent to another address",
+        /// A cache answered the request, or the server confirmed that the cache may.
+        Cached = "answered from a cache",
+        /// A service worker of the page or a mock of the test answered the request.
+        Recorder = "answered by a service worker or a mock",
+        /// The response was not transferred: a browser had it, or blocked it.
+        Untransferred = "not transferred over the network",
+        /// The browser itself redirected the request, for example to HTTPS.
+        Redirected = "redirected by the browser itself",
+        /// A proxy, a balancer or a gateway answered the request.
+        Intermediary = "answered by an intermediary",
+        /// The entry has the messages of several requests.
+        Merged = "with several messages in one entry",
+        /// The archive has the entry twice.
+        Repeated = "recorded twice",
+        /// The address of the request is a template or was redacted.
+        Unaddressed = "with a template for an address",
+        /// No response was recorded: the request was blocked, cancelled or still under way.
+        Unanswered = "without a recorded response",
+        /// The entry cannot be read.
+        Unreadable = "unreadable",
     }
 }
 

@@ -95,14 +95,27 @@ impl Suite {
 struct Running {
     child: Child,
     group: Option<Pid>,
+    /// Kills the process group when this process ends without dropping the command. Dropping the guard ends it.
+    _guard: Option<Child>,
 }
 
 impl Running {
     fn new(child: Child) -> Running {
         // The id is read now, because a command that has ended has no id any more.
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Running { child, group }
+        Running { child, group, _guard: group.and_then(guard) }
     }
+}
+
+/// A process that kills a process group as soon as this process is gone. SIGKILL gives this process no time to do so. Where there is no
+/// shell, nothing guards the group.
+fn guard(group: Pid) -> Option<Child> {
+    let mut command = Command::new("sh");
+    // Its standard input ends with this process.
+    command.args(["-c", "read -r _; kill -s KILL -- \"-$1\"", "sh"]).arg(group.as_raw_nonzero().to_string());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Ctrl-C in a terminal reaches all processes of the group of this one.
+    command.process_group(0).kill_on_drop(true).spawn().ok()
 }
 
 impl Drop for Running {

@@ -15,11 +15,11 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::config::ChallengeArgs;
+use crate::config::{ChallengeArgs, ReportFormat};
 use animal_store_reference::Plan;
 use animal_store_reference::cli::{Failure, print};
 use animal_store_reference::clock::Clock;
@@ -28,13 +28,20 @@ use command::{Ended, Suite};
 use report::{Report, Trial, Verdict};
 use subject::{Chosen, Subject};
 
+/// The number of lawful servers that make many choices, unless `--lawful` or `--quick` is given.
+const SEEDS: u64 = 10;
+
+/// The number of lines about the progress.
+const LINES_OF_PROGRESS: usize = 10;
+
 pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
-    let chosen = Chosen { seeds: args.lawful, choices: &args.choose, faults: &args.fault };
-    let mut subjects: VecDeque<Subject> = chosen.subjects().map_err(Failure::Usage)?.into();
+    let seeds = args.lawful.unwrap_or(if args.quick { 0 } else { SEEDS });
+    let chosen = Chosen { seeds, choices: &args.choose, faults: &args.fault };
+    let subjects = chosen.subjects().map_err(Failure::Usage)?;
     // Opened before the work, so that no result is lost to a mistyped path.
     let mut files: Vec<Opened<'_>> = Vec::new();
-    for path in &args.report {
-        let file = Opened::new(path)?;
+    for (format, path) in &args.report {
+        let file = Opened::new(*format, path)?;
         if files.iter().any(|other| other.id == file.id) {
             files.iter().for_each(Opened::give_up);
             return Err(Failure::Usage(format!("two reports would be written to {}", path.display())));
@@ -42,7 +49,7 @@ pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
         files.push(file);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
-    let report = match runtime.block_on(challenge(args, &mut subjects)) {
+    let report = match runtime.block_on(challenge(args, subjects)) {
         Ok(report) => report,
         Err(failure) => {
             files.iter().for_each(Opened::give_up);
@@ -50,8 +57,8 @@ pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
         }
     };
     files.iter_mut().try_for_each(|file| file.write(&report))?;
-    print(report.text().as_str())?;
-    match report.shortcoming() {
+    print(report.summary().as_str())?;
+    match report.shortcoming(args.at_least) {
         _ if report.interrupted => Err(Failure::Unfinished("interrupted: the report has what was known".to_owned())),
         Some(shortcoming) => Err(Failure::Failed(shortcoming)),
         None => Ok(()),
@@ -60,6 +67,7 @@ pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
 
 /// A file for a report. An earlier report stays in it until there is a new one.
 struct Opened<'a> {
+    format: ReportFormat,
     path: &'a Path,
     file: File,
     is_new: bool,
@@ -68,18 +76,22 @@ struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    fn new(path: &Path) -> Result<Opened<'_>, Failure> {
+    fn new(format: ReportFormat, path: &Path) -> Result<Opened<'_>, Failure> {
         let is_new = !path.exists();
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| cannot_write(path, &error))?;
         let id = file.metadata().map(|file| (file.dev(), file.ino())).map_err(|error| cannot_write(path, &error))?;
-        Ok(Opened { path, file, is_new, id })
+        Ok(Opened { format, path, file, is_new, id })
     }
 
     fn write(&mut self, report: &Report) -> Result<(), Failure> {
+        let text = match self.format {
+            ReportFormat::Text => report.text().to_string(),
+            ReportFormat::Json => report.json(),
+        };
         let is_regular = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
         let emptied = if is_regular { self.file.set_len(0) } else { Ok(()) };
-        let written = emptied.and_then(|()| self.file.write_all(report.json().as_bytes()));
+        let written = emptied.and_then(|()| self.file.write_all(text.as_bytes()));
         written.map_err(|error| cannot_write(self.path, &error))
     }
 
@@ -103,7 +115,7 @@ struct Bench {
     fast_windows: Option<u32>,
 }
 
-async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Result<Report, Failure> {
+async fn challenge(args: &ChallengeArgs, mut subjects: Vec<Subject>) -> Result<Report, Failure> {
     let plan = args.plan;
     let bench =
         Arc::new(Bench { suite: Suite::new(&args.command, args.timeout), plan, fast_windows: args.fast_windows });
@@ -123,10 +135,18 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
         )));
     }
 
+    if args.quick {
+        subjects = subject::one_of_each(subjects).await.map_err(Failure::cannot_start)?;
+    }
+    let faults = subjects.iter().filter(|subject| !subject.vector.faults.is_empty()).count();
+    if let Some(least) = args.at_least.filter(|least| *least > faults) {
+        return Err(Failure::Usage(format!("--at-least {least}: only {faults} faults are tried")));
+    }
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
     let mut report = Report::new(bench.suite.line(), args.fast_windows, plan, &plain);
     let mut running = JoinSet::new();
-    let (servers, mut tried) = (subjects.len(), 0);
+    let mut progress = Progress::begin(subjects.len(), plain.took, jobs);
+    let mut subjects = VecDeque::from(subjects);
     loop {
         while running.len() < jobs
             && let Some(subject) = subjects.pop_front()
@@ -138,10 +158,7 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
                 None => break,
                 Some(ended) => {
                     let trial = ended.map_err(Failure::failed)??;
-                    tried += 1;
-                    let (name, verdict) = (trial.subject.name(), trial.verdict);
-                    // Nothing else can be done when standard error is closed.
-                    let _ = writeln!(std::io::stderr(), "{tried} of {servers}: {name}: the command {verdict}");
+                    progress.advance();
                     report.add(trial);
                 }
             },
@@ -155,6 +172,45 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
     }
     report.sort();
     Ok(report)
+}
+
+/// The progress of a challenge on standard error, in about ten lines.
+struct Progress {
+    servers: usize,
+    tried: usize,
+    begun: Instant,
+}
+
+impl Progress {
+    /// Says how long the challenge will take, if the suite takes as long on each server as on the plain reference.
+    fn begin(servers: usize, on_plain: Duration, jobs: usize) -> Progress {
+        let estimate = on_plain * u32::try_from(servers.div_ceil(jobs)).unwrap_or(u32::MAX);
+        say(&format!("{servers} servers to try, {jobs} at a time: about {}", rounded(estimate)));
+        Progress { servers, tried: 0, begun: Instant::now() }
+    }
+
+    /// Counts a server that was tried, and writes a line after each tenth of all servers.
+    fn advance(&mut self) {
+        let tenths = |tried: usize| tried * LINES_OF_PROGRESS / self.servers;
+        self.tried += 1;
+        if tenths(self.tried) > tenths(self.tried - 1) && self.tried < self.servers {
+            let left = self.begun.elapsed().mul_f64((self.servers - self.tried) as f64 / self.tried as f64);
+            say(&format!("{} of {} servers tried, about {} left", self.tried, self.servers, rounded(left)));
+        }
+    }
+}
+
+/// Writes a line to standard error. Nothing else can be done when that is closed.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A duration as an estimate: in seconds, or in minutes from two minutes on.
+fn rounded(time: Duration) -> String {
+    match time.as_secs_f64().ceil() {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds => format!("{:.0} minutes", (seconds / 60.0).ceil()),
+    }
 }
 
 /// Runs the suite against one server.

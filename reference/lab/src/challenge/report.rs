@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::showing::Sight;
 use super::subject::{Kind, Subject};
 use crate::choices::Choice;
 use animal_store_reference::Plan;
@@ -52,8 +53,8 @@ pub(super) struct Trial {
     pub(super) took: Duration,
     /// The end of the suite's output.
     pub(super) output: Printable,
-    /// How a suite can show the fault, if this one missed it.
-    pub(super) shown_by: Option<String>,
+    /// What a suite has to do to see the fault, and how it can show it, if this one missed it.
+    pub(super) shown_by: Option<(Sight, String)>,
 }
 
 /// The results of a challenge.
@@ -106,6 +107,9 @@ struct Tried {
     /// The end of the suite's output, unless it accepted a lawful server.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<Printable>,
+    /// What a suite has to do to see the fault, if this one missed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen_with: Option<Sight>,
     /// How a suite can show the fault, if this one missed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     shown_by: Option<Printable>,
@@ -153,6 +157,7 @@ impl Report {
     /// Adds the result of one trial.
     pub(super) fn add(&mut self, trial: Trial) {
         let Trial { subject, verdict, took, output, shown_by } = trial;
+        let (seen_with, shown_by) = shown_by.map(|(sight, text)| (sight, Printable::from(text))).unzip();
         let mut tried = Tried {
             name: subject.name(),
             kind: subject.kind,
@@ -165,7 +170,8 @@ impl Report {
             verdict,
             seconds: seconds(took),
             output: Some(output).filter(|_| verdict != Verdict::Accepted),
-            shown_by: shown_by.map(Printable::from),
+            seen_with,
+            shown_by,
         };
         match (tried.kind, subject.vector.choices.first(), subject.vector.faults.first()) {
             (Kind::Lawful(seed), ..) => {
@@ -202,16 +208,22 @@ impl Report {
         }
     }
 
-    /// The faults that were not noticed.
-    fn missed(&self) -> impl Iterator<Item = &Tried> {
-        self.faults.iter().filter(|fault| fault.is_accepted())
+    /// The faults that were not noticed, those first that are the easiest to see.
+    fn missed(&self) -> Vec<&Tried> {
+        let mut missed: Vec<&Tried> = self.faults.iter().filter(|fault| fault.is_accepted()).collect();
+        missed.sort_by_key(|fault| fault.seen_with);
+        missed
     }
 
-    /// A summary of missed faults and refused lawful servers, if there are any.
-    pub(super) fn shortcoming(&self) -> Option<String> {
-        let (missed, tried) = (self.missed().count(), self.choices.len() + self.lawful.len());
+    /// A summary of missed faults and refused lawful servers, if there are any. With a number of faults to notice, others may be missed.
+    pub(super) fn shortcoming(&self, at_least: Option<usize>) -> Option<String> {
+        let (missed, faults, tried) = (self.missed().len(), self.faults.len(), self.choices.len() + self.lawful.len());
         let refused = refused(&self.choices).count() + refused(&self.lawful).count();
-        let missed = (missed > 0).then(|| format!("{missed} of {} faults were missed", self.faults.len()));
+        let missed = match at_least {
+            Some(least) => (faults - missed < least)
+                .then(|| format!("{} of {faults} faults were noticed, fewer than {least}", faults - missed)),
+            None => (missed > 0).then(|| format!("{missed} of {faults} faults were missed")),
+        };
         let refused = (refused > 0).then(|| format!("{refused} of {tried} lawful servers were refused"));
         let parts: Vec<String> = [missed, refused].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(", and "))
@@ -223,8 +235,32 @@ impl Report {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The report for people.
+    /// The whole report for people.
     pub(super) fn text(&self) -> Printable {
+        let mut out = self.figures();
+        let width = self.requirements.iter().map(|row| row.requirement.len()).max().unwrap_or(0).max(11);
+        if !self.requirements.is_empty() {
+            let _ = writeln!(out, "\n{:width$}  faults  noticed  choices  refused", "requirement");
+        }
+        for Row { requirement, faults, noticed, choices, refused } in &self.requirements {
+            let _ = writeln!(out, "{requirement:width$}  {faults:6}  {noticed:7}  {choices:7}  {refused:7}");
+        }
+        for section in self.sections() {
+            section.add(&mut out, usize::MAX);
+        }
+        out.into()
+    }
+
+    /// The beginning of the report, which fits on a screen.
+    pub(super) fn summary(&self) -> Printable {
+        let mut out = self.figures();
+        for section in self.sections() {
+            section.add(&mut out, section.room);
+        }
+        out.into()
+    }
+
+    fn figures(&self) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "command           {}", self.command);
         let _ = writeln!(
@@ -245,48 +281,64 @@ impl Report {
         if self.interrupted {
             let _ = writeln!(out, "interrupted       what was not tried is not counted");
         }
-        let width = self.requirements.iter().map(|row| row.requirement.len()).max().unwrap_or(0).max(11);
-        if !self.requirements.is_empty() {
-            let _ = writeln!(out, "\n{:width$}  faults  noticed  choices  refused", "requirement");
-        }
-        for Row { requirement, faults, noticed, choices, refused } in &self.requirements {
-            let _ = writeln!(out, "{requirement:width$}  {faults:6}  {noticed:7}  {choices:7}  {refused:7}");
-        }
-        self.refused_as_text(&mut out);
-        if self.missed().next().is_some() {
-            out.push_str("\nFaults that were missed; `animal-lab serve --dev --fault NAME` starts such a server:\n");
-        }
-        for fault in self.missed() {
-            let _ = writeln!(out, "  {}\n      {} ({:.1} s)", fault.name, fault.does, fault.seconds);
-            if let Some(shown_by) = &fault.shown_by {
-                let _ = writeln!(out, "      {shown_by}");
-            }
-        }
-        out.into()
+        out
     }
 
-    /// The lawful servers that were refused, choices by their requirements.
-    fn refused_as_text(&self, out: &mut String) {
-        let mut requirement = "";
-        for choice in refused(&self.choices) {
-            if requirement.is_empty() {
-                out.push_str("\nLawful choices that were refused; `animal-lab serve --dev --choose NAME` starts such a server:\n");
+    fn sections(&self) -> [Section; 3] {
+        let choices = refused(&self.choices)
+            .map(|choice| format!("  {}\n      {}\n{}", choice.name, choice.does, ending(choice)));
+        let seed = |lawful: &Tried| lawful.seed.unwrap_or_default();
+        let seeds = refused(&self.lawful)
+            .map(|lawful| format!("  animal-lab serve --dev --lawful {}\n{}", seed(lawful), ending(lawful)));
+        let missed = self.missed().into_iter().map(|fault| {
+            let shown_by = fault.shown_by.as_ref().map(|shown_by| format!("      {shown_by}\n")).unwrap_or_default();
+            format!("  {}\n      {} ({:.1} s)\n{shown_by}", fault.name, fault.does, fault.seconds)
+        });
+        [
+            Section {
+                title: "Lawful choices that were refused; `animal-lab serve --dev --choose NAME` starts such a server:",
+                entries: choices.collect(),
+                room: 9,
+            },
+            Section {
+                title: "Lawful servers that make many choices and were refused; the JSON report names the choices:",
+                entries: seeds.collect(),
+                room: 8,
+            },
+            Section {
+                title: "Faults that were missed, the easiest to see first; `animal-lab serve --dev --fault NAME` starts such a server:",
+                entries: missed.collect(),
+                room: 15,
+            },
+        ]
+    }
+}
+
+/// A list of servers in the report.
+struct Section {
+    title: &'static str,
+    /// The lines about each server.
+    entries: Vec<String>,
+    /// The number of lines that the summary has for the entries.
+    room: usize,
+}
+
+impl Section {
+    /// Adds the section, with as many entries as fit into this number of lines, but at least one.
+    fn add(&self, out: &mut String, room: usize) {
+        let Some(first) = self.entries.first() else { return };
+        let _ = write!(out, "\n{}\n{first}", self.title);
+        let (mut shown, mut lines) = (1, first.lines().count());
+        for entry in &self.entries[1..] {
+            lines += entry.lines().count();
+            if lines > room {
+                break;
             }
-            if requirement != choice.requirement {
-                requirement = choice.requirement;
-                let _ = writeln!(out, "  {requirement}");
-            }
-            let _ = writeln!(out, "    {}\n      {}", choice.name, choice.does);
-            add_ending(out, choice);
+            out.push_str(entry);
+            shown += 1;
         }
-        for (number, lawful) in refused(&self.lawful).enumerate() {
-            if number == 0 {
-                out.push_str(
-                    "\nLawful servers that make many choices and were refused; the JSON report names the choices:\n",
-                );
-            }
-            let _ = writeln!(out, "  animal-lab serve --dev --lawful {}", lawful.seed.unwrap_or_default());
-            add_ending(out, lawful);
+        if shown < self.entries.len() {
+            let _ = writeln!(out, "  and {} more, which --report text=FILE lists", self.entries.len() - shown);
         }
     }
 }
@@ -300,16 +352,17 @@ fn row_of<'a>(rows: &'a mut Vec<Row>, requirement: &'static str) -> &'a mut Row 
     &mut rows[place]
 }
 
-/// Adds the verdict of the command, with the last lines of its output.
-fn add_ending(out: &mut String, Tried { verdict, seconds, output, .. }: &Tried) {
+/// The verdict of the command, with the last lines of its output.
+fn ending(Tried { verdict, seconds, output, .. }: &Tried) -> String {
     let output = output.as_ref().map_or("", Printable::as_str);
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
     let colon = if last.is_empty() { "." } else { "; the last lines of its output:" };
-    let _ = writeln!(out, "      the command {verdict} after {seconds:.1} s{colon}");
+    let mut out = format!("      the command {verdict} after {seconds:.1} s{colon}\n");
     for line in last {
         let _ = writeln!(out, "      | {line}");
     }
+    out
 }
 
 fn seconds(time: Duration) -> f64 {
@@ -327,7 +380,7 @@ mod tests {
             verdict,
             took: Duration::from_millis(1_500),
             output: "<b>expected 20, got 50</b>".into(),
-            shown_by: Some("shown by GET /pets".to_owned()),
+            shown_by: Some((Sight::OrdinaryRequest, "shown by GET /pets".to_owned())),
         }
     }
 
@@ -354,7 +407,7 @@ mod tests {
     fn the_text_counts_and_names_what_was_missed_and_what_was_wrongly_refused() {
         let report = sample();
         let refused = &refused(&report.choices).next().expect("a choice").name;
-        let missed = &report.missed().next().expect("a fault").name;
+        let missed = &report.missed()[0].name;
         let noticed = &report.faults.iter().find(|fault| !fault.is_accepted()).expect("a fault").name;
         let text = report.text().to_string();
         for part in [
@@ -365,7 +418,7 @@ mod tests {
             "5 s instead of a minute",
             "list.limit-default       2        1        0        0\n",
             "list.order               0        0        2        1\n",
-            &format!("  list.order\n    {refused}\n"),
+            &format!("  {refused}\n"),
             "--lawful 2\n      the command fails with exit code 1 after 1.5 s; the last lines of its output:\n      | <b>expected",
             &format!("  {missed}\n"),
             "      shown by GET /pets\n",
@@ -376,28 +429,56 @@ mod tests {
     }
 
     #[test]
+    fn the_summary_of_the_worst_suite_fits_on_60_lines_with_the_progress_and_says_how_many_servers_it_leaves_out() {
+        let plain = trial(Subject::plain(), Verdict::Accepted);
+        let mut report = Report::new("./suite".into(), Some(5), Plan::Free, &plain);
+        let sights = [Sight::SeveralRequests, Sight::NearMiss, Sight::OrdinaryRequest];
+        let subjects = Chosen { seeds: 20, ..Chosen::default() }.subjects().expect("servers");
+        for (number, subject) in subjects.into_iter().enumerate() {
+            let is_broken = !subject.vector.faults.is_empty();
+            let mut trial = trial(subject, if is_broken { Verdict::Accepted } else { Verdict::Crashed });
+            trial.output = "a line\n".repeat(20).into();
+            let sight = sights[number % sights.len()];
+            trial.shown_by = Some((sight, format!("shown by {sight:?}")));
+            report.add(trial);
+        }
+        report.interrupted = true;
+        report.sort();
+        let (summary, text) = (report.summary().to_string(), report.text().to_string());
+        // The estimate, the progress and the message at the end are on standard error.
+        let lines = summary.lines().count() + 1 + super::super::LINES_OF_PROGRESS + 1;
+        assert!(lines <= 60, "{lines} lines");
+        assert_eq!(summary.matches(" more, which --report text=FILE lists\n").count(), 3, "{summary}");
+        assert!(!summary.contains("NearMiss") && summary.contains("OrdinaryRequest"), "the easiest first: {summary}");
+        assert!(!text.contains(" more, which"), "the text has all");
+        for tried in report.faults.iter().chain(&report.choices) {
+            assert!(text.contains(&format!("  {}\n", tried.name)), "{}", tried.name);
+        }
+    }
+
+    #[test]
     fn of_a_long_output_the_text_shows_the_last_lines() {
         let mut tried = sample().choices.remove(0);
-        let mut text = String::new();
         tried.verdict = Verdict::Crashed;
         tried.output = Some((1..=9).map(|number| format!("line {number}\n\n")).collect::<String>().into());
-        add_ending(&mut text, &tried);
+        let text = ending(&tried);
         assert!(text.contains("| line 5\n") && text.contains("| line 9\n") && !text.contains("line 4"), "{text}");
-        text.clear();
         tried.output = None;
-        add_ending(&mut text, &tried);
-        assert_eq!(text, "      the command is ended by a signal after 1.5 s.\n");
+        assert_eq!(ending(&tried), "      the command is ended by a signal after 1.5 s.\n");
     }
 
     #[test]
     fn the_shortcoming_counts_both_kinds_and_a_perfect_suite_has_none() {
         let mut report = sample();
-        let shortcoming = report.shortcoming();
+        let shortcoming = report.shortcoming(None);
         assert_eq!(shortcoming.as_deref(), Some("1 of 2 faults were missed, and 2 of 4 lawful servers were refused"));
+        assert_eq!(report.shortcoming(Some(1)).as_deref(), Some("2 of 4 lawful servers were refused"));
+        let fewer = report.shortcoming(Some(2));
+        assert!(fewer.is_some_and(|text| text.starts_with("1 of 2 faults were noticed, fewer than 2, and ")));
         report.faults.retain(|fault| !fault.is_accepted());
         report.lawful.retain(|lawful| lawful.verdict == Verdict::Accepted);
         report.choices.retain(|choice| choice.verdict == Verdict::Accepted);
-        assert_eq!(report.shortcoming(), None);
+        assert_eq!(report.shortcoming(None), None);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use axum::body::Body;
 use axum::extract::Request as HttpRequest;
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::faults::Fault;
@@ -92,12 +93,15 @@ impl Tourist {
                 self.lab.answer(router(&self.app), request).await.map_err(|error| error.status.to_string())?;
             let (mut parts, body) = response.into_parts();
             let mut body = body.collect().await.map_err(|_broken| "a broken body".to_owned())?.to_bytes();
-            // A message may name a place in a body that a fault has written anew.
-            if let Ok(Value::Object(mut error)) = serde_json::from_slice(&body)
-                && let Some(message) = error.get_mut("message").filter(|message| message.is_string())
-            {
-                *message = "".into();
-                body = Value::Object(error).to_string().into();
+            if let Ok(mut value) = serde_json::from_slice::<Value>(&body) {
+                let mut length = body.len();
+                // A message may name a place in a body that a fault has written anew.
+                if let Some(message) = value.get_mut("message").filter(|message| message.is_string()) {
+                    *message = "".into();
+                    length = 0;
+                }
+                // A fault that writes bodies anew may change the order of members, which shows nothing. Repeated members change the length.
+                body = format!("{value} {length}").into();
             }
             for name in ["x-request-id", "content-length"] {
                 parts.headers.remove(name);
@@ -122,49 +126,100 @@ fn sent(request: &Request) -> Option<HttpRequest> {
     builder.header("content-length", body.len()).body(Body::from(body)).ok()
 }
 
-/// How a suite can show a fault: by a request, or else as the requirement says.
-pub(super) async fn how_to_show(fault: &Fault) -> Result<String, ExtensionError> {
-    Ok(match request_that_shows(fault).await? {
-        Some(request) => format!("shown by {request}"),
-        None => format!("shown by no request alone: `conform rules {}` explains the requirement", fault.targets[0]),
-    })
+/// What a suite has to do to see a fault, the easiest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Sight {
+    /// Send an ordinary request with a key.
+    OrdinaryRequest,
+    /// Send an ordinary request without a key.
+    RequestWithoutKey,
+    /// Send a request that is nearly right.
+    NearMiss,
+    /// Use up a limit.
+    UsedUpLimit,
+    /// Send requests that depend on each other.
+    SeveralRequests,
 }
 
-/// The first request of the tour that a server with the fault answers in another way than the reference, in words.
-async fn request_that_shows(fault: &Fault) -> Result<Option<String>, ExtensionError> {
-    let broken = Tourist::new(fault.variation()).await?;
-    let mut plain = Variation::default();
-    (plain.setting.start_at, plain.setting.stock) =
-        (fault.variation().setting.start_at, fault.variation().setting.stock);
-    let plain = Tourist::new(plain).await?;
-    let pause = |seconds| {
-        for server in [&plain, &broken] {
-            // The tour ends long before the last timestamp.
-            let _is_possible = server.clock.advance(SignedDuration::from_secs(seconds));
-        }
-    };
-    let is_of_limits = fault.targets[0].starts_with("quota.");
-    for (name, request) in tour().into_iter().filter(|_| !is_of_limits) {
-        pause(1);
-        if plain.answer(&request).await != broken.answer(&request).await {
-            return Ok(Some(name));
+/// How a suite can show a fault: by a request, or else as the requirement says.
+pub(super) async fn how_to_show(fault: &Fault) -> Result<(Sight, String), ExtensionError> {
+    let pair = Pair::new(fault).await?;
+    if !is_of_limits(fault) {
+        for (sight, name, request) in tour() {
+            if pair.tells_apart(&request).await {
+                return Ok((sight, format!("shown by {name}")));
+            }
         }
     }
     // Then the limit is used up, twice.
     for minute in ["a minute", "the next minute"] {
-        pause(60);
+        pair.pause(60);
         for number in 1..=66 {
             let (method, target, body) = TOUR[USING_UP[number % USING_UP.len()]];
             let request = asked(method, target, body).authorization(format!("Bearer {}", KEYS[1]));
-            if plain.answer(&request).await != broken.answer(&request).await {
-                return Ok(Some(format!(
-                    "request {number} of {minute} on a Free key: {}",
-                    named(method, target, body)
-                )));
+            if pair.differs(&request).await {
+                let name = named(method, target, body);
+                let shown = format!("shown by request {number} of {minute} on a Free key: {name}");
+                return Ok((Sight::UsedUpLimit, shown));
             }
         }
     }
-    Ok(None)
+    let id = fault.targets[0];
+    let shown = format!("shown by no request alone: `conform rules {id}` explains the requirement");
+    Ok((Sight::SeveralRequests, shown))
+}
+
+/// Returns true if an ordinary request with a key shows a fault.
+pub(super) async fn is_ordinary(fault: &Fault) -> Result<bool, ExtensionError> {
+    if is_of_limits(fault) {
+        return Ok(false);
+    }
+    let pair = Pair::new(fault).await?;
+    for (method, target, body) in TOUR {
+        if pair.tells_apart(&with_key(asked(method, target, body))).await {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns true if only a key that is used up shows a fault.
+fn is_of_limits(fault: &Fault) -> bool {
+    fault.targets[0].starts_with("quota.")
+}
+
+/// A server with a fault and the reference, which get the same requests at the same times.
+struct Pair {
+    plain: Tourist,
+    broken: Tourist,
+}
+
+impl Pair {
+    async fn new(fault: &Fault) -> Result<Pair, ExtensionError> {
+        let broken = fault.variation();
+        let mut plain = Variation::default();
+        (plain.setting.start_at, plain.setting.stock) = (broken.setting.start_at, broken.setting.stock);
+        Ok(Pair { broken: Tourist::new(broken).await?, plain: Tourist::new(plain).await? })
+    }
+
+    fn pause(&self, seconds: i64) {
+        for server in [&self.plain, &self.broken] {
+            // The tour ends long before the last timestamp.
+            let _is_possible = server.clock.advance(SignedDuration::from_secs(seconds));
+        }
+    }
+
+    /// Returns true if the servers answer a request in different ways.
+    async fn differs(&self, request: &Request) -> bool {
+        self.plain.answer(request).await != self.broken.answer(request).await
+    }
+
+    /// Waits a second, and returns true if the servers answer a request in different ways.
+    async fn tells_apart(&self, request: &Request) -> bool {
+        self.pause(1);
+        self.differs(request).await
+    }
 }
 
 fn asked(method: &str, target: &str, body: &str) -> Request {
@@ -178,15 +233,19 @@ fn named(method: &str, target: &str, body: &str) -> String {
     format!("{method} {target} {body}").trim_end().to_owned()
 }
 
+fn with_key(request: Request) -> Request {
+    request.authorization(format!("Bearer {}", KEYS[0]))
+}
+
 /// The requests that meet no limit, with their names: those of the table above, and then all near misses.
-fn tour() -> Vec<(String, Request)> {
-    let with_key = |request: Request| request.authorization(format!("Bearer {}", KEYS[0]));
+fn tour() -> Vec<(Sight, String, Request)> {
     let mut tour = Vec::new();
     for (method, target, body) in TOUR {
-        tour.push((named(method, target, body), with_key(asked(method, target, body))));
+        tour.push((Sight::OrdinaryRequest, named(method, target, body), with_key(asked(method, target, body))));
     }
     for (method, target, body) in TOUR {
-        tour.push((named(method, target, body) + " without a key", asked(method, target, body)));
+        let name = named(method, target, body) + " without a key";
+        tour.push((Sight::RequestWithoutKey, name, asked(method, target, body)));
     }
     let values = Values {
         name: "Heron",
@@ -200,7 +259,7 @@ fn tour() -> Vec<(String, Request)> {
         for target in if row.place.is_keyless() { &Target::ALL[..] } else { &[Target::List] } {
             if let Some(request) = row.request(*target, &values) {
                 let request = if row.place.is_keyless() { request } else { with_key(request) };
-                tour.push((row.step(*target), request));
+                tour.push((Sight::NearMiss, row.step(*target), request));
             }
         }
     }
@@ -214,18 +273,30 @@ mod tests {
 
     #[tokio::test]
     async fn the_request_that_shows_a_fault_is_named() {
-        for (name, part) in [
-            ("list.limit-default.fifty", "GET /pets"),
-            ("get.not-found.nobody-is-204", "GET /pets/404"),
-            ("create.name-type.null-is-a-name", "POST /pets {\"name\":null,"),
-            ("auth.missing-key.open-orders", "GET /store/orders without a key"),
-            ("auth.exact-key.narrow-column", "GET /pets with Authorization: Bearer (KEY with another last character)"),
-            ("quota.not-exceeded.one-late", "request 61 of a minute on a Free key: "),
-            ("versioning.path.no-version", "GET /pets"),
+        for (name, expected, part) in [
+            (
+                "pet.status-values.null-status",
+                Sight::OrdinaryRequest,
+                "POST /pets {\"name\":\"sand piper\",\"categoryId\":1}",
+            ),
+            ("list.limit-default.fifty", Sight::OrdinaryRequest, "GET /pets"),
+            ("get.not-found.nobody-is-204", Sight::OrdinaryRequest, "GET /pets/404"),
+            ("create.name-type.null-is-a-name", Sight::NearMiss, "POST /pets {\"name\":null,"),
+            ("auth.missing-key.open-orders", Sight::RequestWithoutKey, "GET /store/orders without a key"),
+            (
+                "auth.exact-key.narrow-column",
+                Sight::NearMiss,
+                "GET /pets with Authorization: Bearer (KEY with another last character)",
+            ),
+            ("quota.not-exceeded.one-late", Sight::UsedUpLimit, "request 61 of a minute on a Free key: "),
+            ("versioning.path.no-version", Sight::OrdinaryRequest, "GET /pets"),
         ] {
             let fault = faults().into_iter().find(|fault| fault.name == name).expect("a fault");
-            let shown = request_that_shows(&fault).await.expect("two servers");
-            assert!(shown.as_ref().is_some_and(|shown| shown.starts_with(part)), "{name}: {shown:?}");
+            let (sight, shown) = how_to_show(&fault).await.expect("two servers");
+            assert!(shown.starts_with(&format!("shown by {part}")), "{name}: {shown:?}");
+            assert_eq!(sight, expected, "{name}");
+            let is_ordinary = is_ordinary(&fault).await.expect("two servers");
+            assert_eq!(is_ordinary, sight == Sight::OrdinaryRequest, "{name}");
         }
     }
 }

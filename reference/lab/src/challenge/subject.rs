@@ -1,5 +1,8 @@
 //! The servers that a suite is tried with.
 
+use animal_store_reference::extension::ExtensionError;
+
+use super::showing;
 use crate::choices::{Choice, Maker, choices};
 use crate::faults::faults;
 use crate::pattern::begins;
@@ -32,6 +35,11 @@ impl Subject {
         Subject { kind: Kind::Plain, vector: Vector::default() }
     }
 
+    /// The axis of the choice of a server that makes one choice.
+    fn axis(&self) -> Option<&'static str> {
+        self.vector.choices.first().filter(|_| matches!(self.kind, Kind::Choice(_))).map(Choice::axis)
+    }
+
     /// The name of the server.
     pub(super) fn name(&self) -> String {
         match (&self.kind, self.vector.choices.first(), self.vector.faults.first()) {
@@ -52,6 +60,38 @@ pub(super) struct Chosen<'a> {
     pub(super) choices: &'a [String],
     /// Patterns of faults.
     pub(super) faults: &'a [String],
+}
+
+/// The number of faults of a requirement among which [`one_of_each`] chooses.
+const CANDIDATES: usize = 8;
+
+/// Reduces servers to one choice on each axis and one fault for each requirement: the first one that an ordinary request shows, because a
+/// suite can see it most easily, or else the first one.
+pub(super) async fn one_of_each(subjects: Vec<Subject>) -> Result<Vec<Subject>, ExtensionError> {
+    let mut chosen: Vec<Subject> = Vec::new();
+    let mut candidates: Vec<(&'static str, Vec<Subject>)> = Vec::new();
+    for subject in subjects {
+        if let Some(fault) = subject.vector.faults.first() {
+            let requirement = fault.targets[0];
+            match candidates.iter_mut().find(|(of, _)| *of == requirement) {
+                Some((_, faults)) => faults.push(subject),
+                None => candidates.push((requirement, vec![subject])),
+            }
+        } else if !chosen.iter().any(|other| subject.axis().is_some() && other.axis() == subject.axis()) {
+            chosen.push(subject);
+        }
+    }
+    for (_, mut faults) in candidates {
+        let mut place = 0;
+        for (number, subject) in faults.iter().take(CANDIDATES).enumerate() {
+            if showing::is_ordinary(&subject.vector.faults[0]).await? {
+                place = number;
+                break;
+            }
+        }
+        chosen.push(faults.swap_remove(place));
+    }
+    Ok(chosen)
 }
 
 impl Chosen<'_> {
@@ -104,6 +144,18 @@ mod tests {
         let owned = |patterns: &[&str]| patterns.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>();
         let subjects = Chosen { seeds, choices: &owned(choices), faults: &owned(faults) }.subjects()?;
         Ok(subjects.iter().map(Subject::name).collect())
+    }
+
+    #[tokio::test]
+    async fn one_of_each_takes_a_choice_of_each_axis_and_the_fault_of_each_requirement_that_is_easiest_to_see() {
+        let owned = |patterns: &[&str]| patterns.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>();
+        let (choices, faults) = (owned(&["list.order"]), owned(&["create.success", "list.array"]));
+        let subjects = Chosen { seeds: 1, choices: &choices, faults: &faults }.subjects().expect("servers");
+        let names: Vec<String> = one_of_each(subjects).await.expect("servers").iter().map(Subject::name).collect();
+        assert_eq!(
+            names,
+            ["list.order.oldest-first", "seed 1", "create.success.created-is-200", "list.array.envelope"]
+        );
     }
 
     #[test]

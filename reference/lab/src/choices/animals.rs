@@ -4,15 +4,16 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Builds, Choice, Members, other, own};
+use super::{Builds, Choice, Members, of, other, own};
+use crate::ServerState;
 use crate::members::{change, set_missing};
 use crate::view::{Course, Order};
 
 impl Choice {
     /// Refuses the bodies of some creations.
-    fn refuses(self, which: impl Fn(&Members) -> bool + Send + Sync + 'static) -> Choice {
-        self.edit(move |request, _| {
-            if request.is_create() && request.object().is_some_and(|pet| which(&pet)) {
+    fn refuses(self, which: impl Fn(&Members, &ServerState) -> bool + Send + Sync + 'static) -> Choice {
+        self.edit(move |request, server| {
+            if request.pet().is_some_and(|pet| which(&pet, server)) {
                 // The reference refuses this one with 400.
                 request.body = b"{}".to_vec();
             }
@@ -23,10 +24,8 @@ impl Choice {
     fn refuses_names(self, status: u16, which: fn(&str) -> bool) -> Choice {
         let spoils = move |pet: &Members| pet.get("name").and_then(Value::as_str).is_some_and(which);
         let faultless = move |pet: &Members| spoils(pet) && pet.get("categoryId").is_some_and(Value::is_i64);
-        self.turns(400, status, move |request| {
-            request.is_create() && request.object().is_some_and(|pet| faultless(&pet))
-        })
-        .refuses(spoils)
+        self.turns([400, status], move |request| request.pet().is_some_and(|pet| faultless(&pet)))
+            .refuses(move |pet, _| spoils(pet))
     }
 }
 
@@ -38,7 +37,6 @@ pub(super) fn choices() -> Vec<Choice> {
         other("list.order", "random", "Each list has an order of its own.").views(|view| view.order = Order::Random),
         own("list.pagination", "first-page-only", "Only the first page can be had, and nothing leads to another."),
         other("list.pagination", "next-link", "A full page has a Link to the next one, by an offset.")
-            .like("RFC 8288, as the interfaces of code hosts use it")
             .views(|view| view.links_pages = true),
         other("list.pagination", "total-count", "X-Total-Count is the number of animals that match.")
             .views(|view| view.counts_all = true),
@@ -73,33 +71,24 @@ pub(super) fn choices() -> Vec<Choice> {
         .sets(|setting| setting.stock = 50)
         .after(|_, response, server| {
             let renamed = server.count() / 40;
-            response.edit_pets(|pet| {
-                change(pet, "name", |name| {
-                    let name = name.as_str().filter(|name| name.starts_with("Stock"))?;
-                    Some(format!("{name} {renamed}").into())
-                });
-            });
+            let other = |name: &str| name.starts_with("Stock").then(|| format!("{name} {renamed}"));
+            response.edit_pets(|pet| change(pet, "name", |name| Some(other(name.as_str()?)?.into())));
         }),
         own("create.unknown-members", "ignored", "Members that are not described are ignored."),
         other("create.unknown-members", "refused", "A body with members that are not described is refused with 400.")
-            .refuses(|pet| pet.keys().any(|key| !["name", "categoryId", "status", "id"].contains(&key.as_str()))),
+            .refuses(|pet, _| pet.keys().any(|key| !["name", "categoryId", "status", "id"].contains(&key.as_str()))),
         own("create.client-id", "ignored", "An id in the body is ignored."),
         other("create.client-id", "refused", "A body with an id is refused with 400.")
-            .refuses(|pet| pet.contains_key("id")),
+            .refuses(|pet, _| pet.contains_key("id")),
         own("create.null-status", "refused", "A status of null is refused with 400."),
-        other("create.null-status", "absent", "A status of null is the same as none.").edit_created(|pet| {
-            if pet.get("status") == Some(&Value::Null) {
-                pet.remove("status");
-            }
-        }),
+        other("create.null-status", "absent", "A status of null is the same as none.")
+            .edit_created(|pet| pet.retain(|name, value| name != "status" || !value.is_null())),
         own("pet.status-default", "absent", "An animal that was created without a status has none."),
         other("pet.status-default", "available", "An animal that was created without a status is available.")
             .edit_created(|pet| set_missing(pet, "status", "available")),
         other("pet.status-default", "pending-after-creation", "An animal created without a status is pending later.")
-            .after(|request, response, _| {
-                if request.is_create() && request.object().is_some_and(|pet| !pet.contains_key("status")) {
-                    response.edit_pets(|pet| drop(pet.remove("status")));
-                }
+            .sends(of(|request| request.lacks("status")), |response| {
+                response.edit_pets(|pet| drop(pet.remove("status")));
             })
             .edit_created(|pet| set_missing(pet, "status", "pending")),
         own("pet.status-transitions", "none", "The status of an animal never changes."),
@@ -122,12 +111,12 @@ pub(super) fn choices() -> Vec<Choice> {
         }),
         own("create.integral-number", "any-form", "7.0 and 7e0 are 7."),
         other("create.integral-number", "digits-only", "A category id with a point or an exponent gets 400.")
-            .refuses(|pet| pet.get("categoryId").is_some_and(Value::is_f64)),
+            .refuses(|pet, _| pet.get("categoryId").is_some_and(Value::is_f64)),
         own("pet.categories", "any", "Every category is known."),
         other("pet.categories", "one", "Only category 1 is known; others are refused with 400.")
-            .refuses(|pet| pet.get("categoryId").is_some_and(|category| category != &json!(1))),
+            .refuses(|pet, _| pet.get("categoryId").is_some_and(|category| category != &json!(1))),
         other("pet.categories", "positive", "Only positive category ids are known; others are refused with 400.")
-            .refuses(|pet| pet.get("categoryId").and_then(Value::as_i64).is_some_and(|category| category < 1)),
+            .refuses(|pet, _| pet.get("categoryId").and_then(Value::as_i64).is_some_and(|category| category < 1)),
         own("pet.name-constraints", "any-text", "Any text is a name."),
         other("pet.name-constraints", "normalised", "Names are trimmed and in Unicode form C.").edit_created(|pet| {
             change(pet, "name", |name| Some(name.as_str()?.trim().nfc().collect::<String>().into()));
@@ -142,11 +131,8 @@ pub(super) fn choices() -> Vec<Choice> {
             "Names that are blank, unprintable or over 40 bytes get 422.",
         )
         .refuses_names(422, |name| name.trim().is_empty() || name.len() > 40 || name.chars().any(char::is_control)),
-        other("pet.name-constraints", "unique", "A name that is taken is refused with 400.").edit(|request, server| {
-            let taken = |pet: &Members| server.newest().iter().any(|known| known["name"] == pet["name"]);
-            if request.is_create() && request.object().is_some_and(|pet| pet.contains_key("name") && taken(&pet)) {
-                request.body = b"{}".to_vec();
-            }
+        other("pet.name-constraints", "unique", "A name that is taken is refused with 400.").refuses(|pet, server| {
+            pet.contains_key("name") && server.newest().iter().any(|known| known["name"] == pet["name"])
         }),
     ]
 }

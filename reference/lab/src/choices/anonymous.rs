@@ -35,13 +35,12 @@ pub fn choices() -> Vec<Choice> {
                     return;
                 }
                 let now = server.now();
-                let minute = now - now.rem_euclid(MINUTE);
+                let ends = now - now.rem_euclid(MINUTE) + MINUTE;
                 let used = server.count_within(MINUTE);
                 if used > ALLOWANCE {
-                    response.refuse(429);
-                    response.set("retry-after", minute + MINUTE - now);
+                    response.refuse_for(ends - now);
                 }
-                response.set_limits(ALLOWANCE, ALLOWANCE.saturating_sub(used), minute + MINUTE);
+                response.set_limits(ALLOWANCE, ALLOWANCE.saturating_sub(used), ends);
             }),
     ]
 }

@@ -5,12 +5,16 @@ use std::time::Duration;
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Builds, Choice, other, own};
+use super::{Builds, Choice, at, of, other, own};
 use crate::{Delivery, Request, Response};
 
 /// The page of nginx for a bad request.
 const NGINX_PAGE: &str = "<html>\r\n<head><title>400 Bad Request</title></head>\r\n<body>\r\n\
      <center><h1>400 Bad Request</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n";
+
+fn is_operation(request: &Request) -> bool {
+    request.is_list() || request.is_create() || request.is_get() || request.is_orders()
+}
 
 fn is_bad_limit(request: &Request) -> bool {
     request.is_list() && request.parameter("limit").is_some() && !matches!(request.number_of("limit"), Some(1..=100))
@@ -35,6 +39,9 @@ fn leave_only_the_status(response: &mut Response) {
     response.remove("content-type");
     response.remove_limits();
 }
+
+/// The link to the description of the interface.
+const DESCRIPTION: &str = r#"</openapi.json>; rel="service-desc""#;
 
 /// 5 December 2030, in Unix seconds.
 const REMOVAL: i64 = 1_922_659_200;
@@ -63,17 +70,12 @@ pub(super) fn choices() -> Vec<Choice> {
     vec![
         own("list.limit-out-of-range", "refused", "A limit outside 1 to 100 or that is no integer gets 400."),
         other("list.limit-out-of-range", "clamped", "A limit outside 1 to 100 becomes the nearest that is allowed.")
-            .edit(|request, _| {
-                if is_bad_limit(request) {
-                    let limit = request.number_of("limit").map(|limit| limit.clamp(1, 100).to_string());
-                    request.set_parameter("limit", limit.as_deref());
-                }
+            .edits(is_bad_limit, |request| {
+                let limit = request.number_of("limit").map(|limit| limit.clamp(1, 100).to_string());
+                request.set_parameter("limit", limit.as_deref());
             }),
-        other("list.limit-out-of-range", "ignored", "A limit outside 1 to 100 counts as none.").edit(|request, _| {
-            if is_bad_limit(request) {
-                request.set_parameter("limit", None);
-            }
-        }),
+        other("list.limit-out-of-range", "ignored", "A limit outside 1 to 100 counts as none.")
+            .edits(is_bad_limit, |request| request.set_parameter("limit", None)),
         own("list.unknown-status", "refused", "A filter for an unknown status is refused with 400."),
         other("list.unknown-status", "matches-nothing", "A filter for an unknown status matches no animal.").inside(
             |request, response, _| {
@@ -84,17 +86,11 @@ pub(super) fn choices() -> Vec<Choice> {
             },
         ),
         own("get.malformed-id-status", "not-found", "An id that is no int64 is answered with 404."),
-        other("get.malformed-id-status", "bad-request", "A malformed id gets 400.").turns(
-            404,
-            400,
-            Request::gets_malformed,
-        ),
+        other("get.malformed-id-status", "bad-request", "A malformed id gets 400.")
+            .turns([404, 400], Request::gets_malformed),
         own("create.malformed-json", "bad-request", "A body that is not JSON is answered with 400."),
-        other("create.malformed-json", "unprocessable", "A body that is not JSON gets 422.").turns(
-            400,
-            422,
-            |request| request.is_create() && !request.body.is_empty() && !request.is_json(),
-        ),
+        other("create.malformed-json", "unprocessable", "A body that is not JSON gets 422.")
+            .turns([400, 422], |request| request.is_create() && !request.body.is_empty() && !request.is_json()),
         own("create.content-type", "unsupported", "A body with another media type than JSON is refused with 415."),
         other("create.content-type", "read-as-json", "A body of any media type is read as JSON.").edit(|request, _| {
             request.headers.insert("content-type", HeaderValue::from_static("application/json"));
@@ -115,13 +111,13 @@ pub(super) fn choices() -> Vec<Choice> {
                 }
             }),
         own("create.success", "no-location", "A 201 has no Location."),
-        other("create.success", "location", "A 201 has the Location of the animal.")
-            .like("RFC 9110 section 15.3.2")
-            .after(|_, response, server| {
-                if let Some(pet) = response.json().filter(|_| response.status == 201) {
-                    response.set("location", format!("{}/pets/{}", server.base_path(), pet["id"]));
-                }
-            }),
+        other("create.success", "location", "A 201 has the Location of the animal.").answered(
+            201,
+            |_, response, server| {
+                let pet = response.json().unwrap_or_default();
+                response.set("location", format!("{}/pets/{}", server.base_path(), pet["id"]));
+            },
+        ),
         own("errors.codes", "words", "Codes are English words, messages English sentences."),
         other("errors.codes", "numbers-and-details", "Codes are numbers, messages German, and there are more members.")
             .after(|_, response, _| {
@@ -153,41 +149,32 @@ pub(super) fn choices() -> Vec<Choice> {
                 }
             }),
         own("service.json/media-type", "bare-media-type", "The media type has no parameter."),
-        other("service.json/media-type", "charset-and-capitals", "The media type has a charset, and capitals.").after(
-            |_, response, _| {
-                if response.header("content-type") == "application/json" {
-                    response.set("content-type", "Application/JSON;charset=UTF-8");
-                }
+        other("service.json/media-type", "charset-and-capitals", "The media type has a charset, and capitals.").sends(
+            |_, response, _| response.header("content-type") == "application/json",
+            |response| {
+                response.set("content-type", "Application/JSON;charset=UTF-8");
             },
         ),
         own("auth.challenge", "bearer", "A 401 has WWW-Authenticate: Bearer."),
         other("auth.challenge", "none", "A 401 has no challenge.")
             .after(|_, response, _| response.remove("www-authenticate")),
-        other("auth.challenge", "realm-and-error", "A 401 has a challenge with a realm and an error.")
-            .like("RFC 6750 section 3")
-            .answered(401, |_, response, _| {
+        other("auth.challenge", "realm-and-error", "A 401 has a challenge with a realm and an error.").answered(
+            401,
+            |_, response, _| {
                 response.set("www-authenticate", r#"Bearer realm="animals", error="invalid_token""#);
-            }),
+            },
+        ),
         own("auth.scheme-case", "any-case", "The scheme may be written in any case."),
-        other("auth.scheme-case", "exact", "The scheme has to be written as Bearer.").edit(|request, _| {
-            if !request.authorization().starts_with("Bearer ") {
-                request.headers.remove("authorization");
-            }
-        }),
+        other("auth.scheme-case", "exact", "The scheme has to be written as Bearer.")
+            .edits(|request| request.token().is_none(), |request| drop(request.headers.remove("authorization"))),
         own("auth.missing-key/fields", "none-counts", "Of two Authorization fields none counts: 401."),
         other("auth.missing-key/fields", "two-are-a-bad-request", "A request with two Authorization fields gets 400.")
-            .after(|request, response, _| {
-                if has_two_credentials(request) {
-                    response.refuse(400);
-                }
-            }),
+            .sends(of(has_two_credentials), |response| response.refuse(400)),
         other("auth.missing-key/fields", "two-are-refused-by-a-proxy", "Two Authorization fields get a proxy's 400.")
             .like("nginx, which refuses a field that may stand once only")
-            .after(|request, response, _| {
-                if has_two_credentials(request) {
-                    *response = Response::new(400);
-                    response.set_body("text/html", NGINX_PAGE);
-                }
+            .sends(of(has_two_credentials), |response| {
+                *response = Response::new(400);
+                response.set_body("text/html", NGINX_PAGE);
             }),
         own("orders.answer", "empty-array", "Store orders are an empty array."),
         other("orders.answer", "not-implemented", "Store orders get 501.").inside(|request, response, _| {
@@ -195,20 +182,18 @@ pub(super) fn choices() -> Vec<Choice> {
                 response.refuse(501);
             }
         }),
-        other("orders.answer", "object", "Store orders are an object with an array in it.").alters(
-            200,
-            Request::is_orders,
-            |response| response.set_json(json!({"orders": [], "next": null})),
-        ),
-        other("orders.answer", "no-content", "Store orders get 204.").alters(200, Request::is_orders, Response::empty),
+        other("orders.answer", "payment-required", "Store orders get 402.").inside(|request, response, _| {
+            if request.is_orders() && response.status == 200 {
+                response.refuse(402);
+            }
+        }),
+        other("orders.answer", "object", "Store orders are an object with an array in it.")
+            .sends(at(200, Request::is_orders), |response| response.set_json(json!({"orders": [], "next": null}))),
+        other("orders.answer", "no-content", "Store orders get 204.")
+            .sends(at(200, Request::is_orders), Response::empty),
         own("errors.elsewhere", "error", "Unknown paths and methods get an Error and rate-limit headers."),
-        other("errors.elsewhere", "bare-status", "Unknown paths and methods get a status and nothing else.").after(
-            |request, response, _| {
-                if !(request.is_list() || request.is_create() || request.is_get() || request.is_orders()) {
-                    leave_only_the_status(response);
-                }
-            },
-        ),
+        other("errors.elsewhere", "bare-status", "Unknown paths and methods get a status and nothing else.")
+            .sends(of(|request| !is_operation(request)), leave_only_the_status),
         own("versioning.lifetime", "gone", "Once it is removed, GET /pets/{petId} gets 410 with a valid key."),
         other("versioning.lifetime", "unknown-path", "Once removed, GET /pets/{petId} gets a bare 404, key or not.")
             .once_removed(|response| {
@@ -225,24 +210,16 @@ pub(super) fn choices() -> Vec<Choice> {
         other("versioning.deprecation-signals", "none", "Nothing announces the removal.")
             .after(|_, response, _| ["sunset", "link"].into_iter().for_each(|name| response.remove(name))),
         other("versioning.deprecation-signals", "deprecation-date", "Deprecation and Sunset announce the removal.")
-            .like("RFC 9745")
-            .after(|request, response, _| {
-                if request.is_get() {
-                    response.set("deprecation", "@1764892800");
-                    response.set("sunset", "Thu, 05 Dec 2030 23:59:59 GMT");
-                }
+            .sends(of(Request::is_get), |response| {
+                response.set("deprecation", "@1764892800");
+                response.set("sunset", "Thu, 05 Dec 2030 23:59:59 GMT");
             }),
         own("versioning.interface-description", "published", "The description is at /openapi.json, without a link."),
         other("versioning.interface-description", "linked", "Successful lists have a Link to the description.")
-            .like("RFC 8631")
-            .alters(200, Request::is_list, |response| response.add("link", r#"</openapi.json>; rel="service-desc""#)),
+            .sends(at(200, Request::is_list), |response| response.add("link", DESCRIPTION)),
         own("versioning.stability", "in-the-description", "Markers stand in the interface description alone."),
         other("versioning.stability", "in-responses", "Store orders are marked as experimental in their responses.")
-            .after(|request, response, _| {
-                if request.is_orders() {
-                    response.set("x-stability", "experimental");
-                }
-            }),
+            .sends(of(Request::is_orders), |response| response.set("x-stability", "experimental")),
         own("service.complete-answer", "with-length", "Responses announce their length."),
         other("service.complete-answer", "in-chunks", "Responses are sent in chunks.")
             .after(|_, response, _| response.delivery = Delivery::Chunked),

@@ -1,6 +1,6 @@
-//! Choices about ambiguous bodies, which some servers refuse and others read.
+//! Choices about ambiguous bodies, which some servers refuse and others read, and about connections.
 
-use super::{Builds, Choice, other, own};
+use super::{Builds, Choice, failure, other, own};
 use crate::Request;
 
 impl Choice {
@@ -31,13 +31,8 @@ pub(super) fn choices() -> Vec<Choice> {
     vec![
         own("create.success/length", "length-optional", "A creation without Content-Length is read as it comes."),
         other("create.success/length", "length-required", "A POST without Content-Length gets 411.")
-            .like("RFC 9110 section 15.5.12")
-            .turns(400, 411, lacks_length)
-            .edit(|request, _| {
-                if lacks_length(request) {
-                    request.body.clear();
-                }
-            }),
+            .turns([400, 411], lacks_length)
+            .edits(lacks_length, |request| request.body.clear()),
         own("create.success/large", "large-refused", "Bodies over 64 KiB are refused with 413."),
         other("create.success/large", "large-read", "Bodies of some hundred KiB are read.")
             .rewrites("                ", |text| text.split("  ").filter(|part| !part.is_empty()).collect()),
@@ -50,5 +45,13 @@ pub(super) fn choices() -> Vec<Choice> {
         own("create.category-int64", "any-digits", "A category id of a thousand digits is refused with 400."),
         other("create.category-int64", "too-many-digits", "A category id of a thousand digits is refused with 413.")
             .refuses_text("9".repeat(1_000), 413),
+        own("service.complete-answer/connection", "kept", "A connection is kept open for further requests."),
+        other("service.complete-answer/connection", "closed-after-each", "Each connection is closed after one answer.")
+            .after(|_, response, _| response.set("connection", "close")),
+        other("service.complete-answer/connection", "closed-after-errors", "A connection is closed after an error.")
+            .sends(failure, |response| response.set("connection", "close")),
+        own("service.json/content-coding", "none", "Bodies have no content coding, and none is named."),
+        other("service.json/content-coding", "identity", "Bodies are said to have the content coding identity.")
+            .after(|_, response, _| response.set("content-encoding", "identity")),
     ]
 }

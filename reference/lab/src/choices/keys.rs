@@ -55,11 +55,7 @@ impl Choice {
 pub(super) fn choices() -> Vec<Choice> {
     vec![
         own(AXIS, "valid-throughout", "A key that is valid when the server starts stays valid."),
-        between(AXIS, "revoked", "A key is unknown from its 51st request on.").edit(|request, server| {
-            if server.key_of(request).is_some() && server.count() > USES {
-                request.authorize("a-revoked-key");
-            }
-        }),
+        between(AXIS, "revoked", "A key is unknown from its 51st request on.").disowns(|number| number > USES),
         between(AXIS, "locks-out", "After 20 unknown keys all requests of the address get 403 for a minute.")
             .locks_out(403),
         between(AXIS, "locks-out-with-429", "After 20 unknown keys all requests of the address get 429 for a minute.")

@@ -1,8 +1,38 @@
 //! Choices about limits: the beginning of a window, the counted requests, the rate-limit headers, and the content of a refusal.
 
 use super::{Builds, Choice, circumstance, other, own};
-use crate::limiter::{Anchor, Failed, Failures, Written};
+use crate::Request;
+use crate::limiter::{Anchor, Written};
 use animal_store_reference::rate_limit::BanPolicy;
+
+impl Choice {
+    /// Does not count some requests with responses of some statuses, or only in their own responses.
+    fn spares(self, free: fn(&Request, status: u16) -> bool, gives_back: bool) -> Choice {
+        self.limits(move |policy| (policy.free, policy.gives_back) = (Some(free), gives_back))
+    }
+}
+
+fn failed(_: &Request, status: u16) -> bool {
+    status >= 400
+}
+
+/// The status of a request for an animal that does not exist.
+fn missing(_: &Request, status: u16) -> bool {
+    matches!(status, 404 | 410)
+}
+
+fn malformed(request: &Request, status: u16) -> bool {
+    failed(request, status) && !missing(request, status)
+}
+
+/// Unlike [`malformed`], no other refusal, such as the 402 of store orders.
+fn got_400(_: &Request, status: u16) -> bool {
+    status == 400
+}
+
+fn created_with_400(request: &Request, status: u16) -> bool {
+    status == 400 && request.is_create()
+}
 
 /// Choices about limits, whose outcome depends on the plan of a key.
 #[must_use]
@@ -33,18 +63,30 @@ pub fn choices() -> Vec<Choice> {
         other("headers.window/counted", "counted-when-answered", "Remaining is what is left when the response leaves.")
             .limits(|policy| policy.written = Written::OnAnswer),
         own("headers.refused-count", "counted", "Every admitted request counts, whatever its outcome."),
-        other("headers.refused-count", "free", "Requests that fail use nothing up.")
-            .limits(|policy| policy.failures = Failures::Free(Failed::Any)),
-        other("headers.refused-count", "malformed-free", "Malformed requests use nothing up.")
-            .limits(|policy| policy.failures = Failures::Free(Failed::Malformed)),
+        other("headers.refused-count", "free", "Requests that fail use nothing up.").spares(failed, false),
+        other("headers.refused-count", "malformed-free", "Malformed requests use nothing up.").spares(malformed, false),
+        other(
+            "headers.refused-count",
+            "bad-request-free",
+            "Requests that get 400 use nothing up, unlike other failures.",
+        )
+        .spares(got_400, false),
+        other(
+            "headers.refused-count",
+            "bad-body-free",
+            "Creations that get 400 use nothing up, unlike other failures.",
+        )
+        .spares(created_with_400, false),
+        other("headers.refused-count", "bad-body-given-back", "Creations that get 400 are given back once reported.")
+            .spares(created_with_400, true),
         other("headers.refused-count", "missing-free", "Requests for an animal that does not exist use nothing up.")
-            .limits(|policy| policy.failures = Failures::Free(Failed::Missing)),
+            .spares(missing, false),
         other("headers.refused-count", "given-back", "Requests that fail are given back after they were reported.")
-            .limits(|policy| policy.failures = Failures::GivenBack(Failed::Any)),
+            .spares(failed, true),
         other("headers.refused-count", "malformed-given-back", "Malformed requests are given back once reported.")
-            .limits(|policy| policy.failures = Failures::GivenBack(Failed::Malformed)),
+            .spares(malformed, true),
         other("headers.refused-count", "missing-given-back", "Requests that find nothing are given back later.")
-            .limits(|policy| policy.failures = Failures::GivenBack(Failed::Missing)),
+            .spares(missing, true),
         own("headers.refused-count/429", "refusals-free", "Requests over the limit do not count."),
         other("headers.refused-count/429", "refusals-counted", "Requests over the limit count too.")
             .limits(|policy| policy.counts_refusals = true),
@@ -54,9 +96,7 @@ pub fn choices() -> Vec<Choice> {
         other("quota.retry-after-form/wait", "rounded-down", "Retry-After ends a second before the window.")
             .limits(|policy| policy.extra_wait = -1),
         own("quota.retry-after-form", "seconds", "Retry-After is a number of seconds."),
-        other("quota.retry-after-form", "date", "Retry-After is a date.")
-            .like("RFC 9110 section 10.2.3")
-            .limits(|policy| policy.dates = true),
+        other("quota.retry-after-form", "date", "Retry-After is a date.").limits(|policy| policy.dates = true),
         own("quota.body", "error", "A 429 has an Error."),
         other("quota.body", "empty", "A 429 has no body.").limits(|policy| policy.empty = true),
         own("quota.ban", "after-ten", "A key is banned for five minutes after ten refusals in a window."),

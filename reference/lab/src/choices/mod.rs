@@ -5,7 +5,7 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::build::{Build, Builds};
+use super::build::{Build, Builds, at, failure, of};
 use super::members::Members;
 use super::{Layer, Variation};
 
@@ -13,7 +13,6 @@ mod animals;
 mod anonymous;
 mod answers;
 mod bodies;
-mod connections;
 mod intermediaries;
 mod keys;
 mod limits;
@@ -44,7 +43,7 @@ pub struct Choice {
     short: &'static str,
     /// The behaviour of the server with this choice, in one sentence.
     pub does: &'static str,
-    /// A product that does this, or the standard that describes it; empty for none.
+    /// A product that does this; empty for none.
     pub like: &'static str,
     /// The maker of the choice.
     pub maker: Maker,
@@ -110,7 +109,7 @@ fn between(axis: &'static str, short: &'static str, does: &'static str) -> Choic
 }
 
 impl Choice {
-    /// Names a product that does this, or the standard that describes it.
+    /// Names a product that does this.
     fn like(self, like: &'static str) -> Choice {
         Choice { like, ..self }
     }
@@ -124,7 +123,6 @@ pub fn choices() -> Vec<Choice> {
         anonymous::choices(),
         answers::choices(),
         bodies::choices(),
-        connections::choices(),
         intermediaries::choices(),
         keys::choices(),
         limits::choices(),

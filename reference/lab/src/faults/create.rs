@@ -1,13 +1,13 @@
-//! Add an animal.
+//! Add an animal: responses, members that are required, and wrong values.
 
 use serde_json::{Value, json};
 
-use super::list::limit_of;
-use super::{Builds, Fault, change, fault, is_status, set, set_missing};
+use super::{Builds, Fault, any, change, fault, is_status, set, set_missing};
 use crate::{Request, Response, ServerState};
 
-fn lacks(request: &Request, member: &str) -> bool {
-    request.object().is_some_and(|members| !members.contains_key(member))
+/// Returns true for a creation whose body is not JSON.
+fn is_malformed(request: &Request) -> bool {
+    request.is_create() && !request.body.is_empty() && request.json().is_none()
 }
 
 /// A text with a capital as its first letter.
@@ -22,7 +22,7 @@ pub(super) struct Kept(pub(super) Vec<Value>);
 
 /// Keeps the animal that a creation names, although it was refused.
 fn keep(request: &Request, server: &ServerState) {
-    if let Some(name) = request.object().and_then(|pet| Some(pet.get("name")?.as_str()?.to_owned())) {
+    if let Some(name) = request.name() {
         server.own(|Kept(pets)| {
             let id = 900_000 + pets.len();
             pets.push(json!({"id": id, "name": name, "categoryId": 1, "status": "available"}));
@@ -32,11 +32,10 @@ fn keep(request: &Request, server: &ServerState) {
 
 /// Lists the kept animals beside the animals that the reference lists.
 pub(super) fn show_kept(request: &Request, response: &mut Response, server: &ServerState) {
-    let limit = limit_of(request).unwrap_or(20);
-    let wanted = request.parameter("status");
+    let limit = request.page_size();
     let kept = server.own(|Kept(pets)| pets.clone());
     response.edit_list(request, |pets| {
-        pets.splice(0..0, kept.into_iter().filter(|pet| wanted.is_none_or(|status| pet["status"] == status)));
+        pets.splice(0..0, kept.into_iter().filter(|pet| request.selects(pet)));
         pets.truncate(limit);
     });
 }
@@ -65,10 +64,9 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("create.echo.title-case", "The 201 capitalises each word of the name.").shows_in(
             Request::is_create,
             |pet| {
-                change(pet, "name", |name| {
-                    let words = name.as_str()?.split(' ').map(|word| capitalised(word).unwrap_or_default());
-                    Some(words.collect::<Vec<_>>().join(" ").into())
-                });
+                let words =
+                    |name: &str| name.split(' ').map(|word| capitalised(word).unwrap_or_default()).collect::<Vec<_>>();
+                change(pet, "name", |name| Some(words(name.as_str()?).join(" ").into()));
             },
         ),
         fault("create.echo.capitalised", "The first letter of a name is made a capital.").renames(capitalised),
@@ -84,21 +82,15 @@ pub(super) fn faults() -> Vec<Fault> {
         }),
         fault("create.echo.single-blanks", "Several spaces in a name become one.")
             .renames(|name| Some(name.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))),
-        fault("create.success.long-names-crash", "A name over 255 characters gets 500.").after(
-            |request, response, _| {
-                let name = request.object().and_then(|pet| Some(pet.get("name")?.as_str()?.chars().count()));
-                if request.is_create() && name.is_some_and(|length| length > 255) {
-                    response.refuse(500);
-                }
-            },
-        ),
+        fault("create.success.long-names-crash", "A name over 255 characters gets 500.")
+            .fails(500, |request| request.name().is_some_and(|name| name.chars().count() > 255)),
         fault("create.echo.categories-as-doubles", "Category ids beyond 2^53 are rounded.")
             .shows(|pet| change(pet, "categoryId", |id| Some((id.as_f64()? as i64).into()))),
         fault("create.echo.always-available", "A new animal is available, whatever status it is given.")
             .reads("status", |status| is_status(status.as_str()?).then(|| json!("available"))),
         fault("create.assigned-id.clients-ids", "The 201 shows the id that was sent.").after(|request, response, _| {
-            if let Some(id) = request.object().and_then(|pet| pet.get("id")?.as_i64()) {
-                response.edit_pets(|pet| set(pet, "id", id));
+            if let Some(id) = request.member("id").filter(Value::is_i64) {
+                response.edit_pets(|pet| set(pet, "id", id.clone()));
             }
         }),
         fault("create.assigned-id.echo-without-id", "The 201 has no id.")
@@ -115,23 +107,75 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("create.name-required.name-defaults", "A body without a name creates an animal.")
             .edit_created(|pet| set_missing(pet, "name", "")),
         fault("create.name-required.name-422", "A body without a name gets 422.")
-            .turns(400, 422, |request| request.is_create() && lacks(request, "name")),
+            .turns([400, 422], |request| request.lacks("name")),
         fault("create.name-required.name-crash", "A body without a name gets 500.")
-            .turns(400, 500, |request| request.is_create() && lacks(request, "name")),
+            .turns([400, 500], |request| request.lacks("name")),
         fault("create.category-required.category-defaults", "A body without a category creates an animal.")
             .edit_created(|pet| set_missing(pet, "categoryId", 0)),
-        fault("create.category-required.category-not-null", "A body without a category is answered with 500.").turns(
-            400,
-            500,
-            |request| request.is_create() && lacks(request, "categoryId"),
-        ),
+        fault("create.category-required.category-not-null", "A body without a category is answered with 500.")
+            .turns([400, 500], |request| request.lacks("categoryId")),
         fault("create.name-required.everything-422", "Every invalid body gets 422.")
             .also(&["create.category-required", "create.name-type", "create.category-type"])
-            .turns(400, 422, Request::is_create),
+            .turns([400, 422], Request::is_create),
         // What a refused creation leaves behind.
         fault("create.refused-stores-nothing.stored-then-checked", "A creation refused with 400 stores the animal.")
-            .stores_refused(400, |_| true),
+            .stores_refused(400, any),
         fault("create.refused-stores-nothing.status-checked-last", "A creation refused for its status is stored.")
-            .stores_refused(400, |request| !lacks(request, "status")),
+            .stores_refused(400, |request| request.member("status").is_some()),
+        // Types.
+        fault("create.name-type.names-from-numbers", "A number or a boolean is taken for a name.")
+            .reads("name", |name| (name.is_number() || name.is_boolean()).then(|| json!(name.to_string()))),
+        fault("create.name-type.null-is-a-name", "null is taken for a name.").takes("name", Value::Null, "null"),
+        fault("create.name-type.names-of-objects", "An object or an array is taken for a name.")
+            .reads("name", |name| (name.is_object() || name.is_array()).then(|| json!(name.to_string()))),
+        fault("create.category-type.numbers-from-strings", "A string of digits is taken for a category id.")
+            .reads("categoryId", |id| Some(json!(id.as_str()?.parse::<i64>().ok()?))),
+        fault("create.category-type.true-is-one", "A boolean is taken for a category id.")
+            .reads("categoryId", |id| Some(json!(i64::from(id.as_bool()?)))),
+        fault("create.name-type.true-is-a-name", "true is taken for a name.").takes("name", true, "true"),
+        fault("create.category-type.empty-is-zero", "An empty string is taken for 0.").takes("categoryId", "", 0),
+        fault("create.category-type.null-is-zero", "null is taken for 0.").takes("categoryId", Value::Null, 0),
+        fault("create.category-int64.cut-fractions", "The fraction of a category is cut.").reads("categoryId", |id| {
+            let number = id.as_f64().filter(|number| number.fract() != 0.0)?;
+            Some(json!(number.trunc().to_string().parse::<i64>().unwrap_or(0)))
+        }),
+        fault("create.category-int64.wraps-round", "A category id beyond int64 becomes a negative one.")
+            .reads("categoryId", |id| Some(json!(id.as_u64()?.cast_signed()))),
+        fault("create.echo.nearest-double", "A category id near the largest int64 becomes the nearest double.")
+            // The nearest double is 2^63.
+            .reads("categoryId", |id| {
+                Some(json!(i64::MAX)).filter(|_| id.as_i64().is_some_and(|id| id > i64::MAX - 512))
+            }),
+        fault("create.category-int64.saturates", "A category id beyond int64 becomes the largest or the smallest.")
+            .reads("categoryId", |id| {
+                let number = id.as_f64().filter(|number| number.abs() > 9e18)?;
+                Some(json!(if number.is_sign_negative() { i64::MIN } else { i64::MAX }))
+            }),
+        // Statuses.
+        fault("create.status-enum.any-case-status", "A status in another case is accepted.")
+            .reads("status", |status| Some(json!(status.as_str()?.to_lowercase()))),
+        fault("create.status-enum.true-is-available", "A status of true is taken.").takes("status", true, "available"),
+        fault("create.status-enum.unknown-status-is-none", "An unknown status counts as none.").edit_created(|pet| {
+            if pet.get("status").is_some_and(|status| !status.as_str().is_some_and(is_status)) {
+                pet.remove("status");
+            }
+        }),
+        fault("create.status-enum.status-by-number", "A number is accepted as a status.")
+            .reads("status", |status| status.is_number().then(|| json!("available"))),
+        fault("create.status-enum.one-status-of-many", "An array is accepted as a status.")
+            .reads("status", |status| Some(status.as_array()?.first().cloned().unwrap_or_default())),
+        // Whole bodies.
+        fault("create.body-required.empty-crash", "An empty body gets 500.")
+            .turns([400, 500], |request| request.is_create() && request.body.is_empty()),
+        fault("create.body-required.empty-is-unsupported", "An empty body gets 415.")
+            .turns([400, 415], |request| request.is_create() && request.body.is_empty()),
+        fault("create.body-required.null-crash", "The body null gets 500.")
+            .turns([400, 500], |request| request.is_create() && request.json() == Some(Value::Null)),
+        fault("create.body-required.first-of-an-array", "An array creates its first animal.")
+            .rereads_json(|body| body.as_array()?.first().cloned()),
+        fault("create.malformed-json.parser-crash", "A body that is not JSON is answered with 500.")
+            .turns([400, 500], is_malformed),
+        fault("create.malformed-json.mends-json", "A body without its last brace is read.")
+            .edits(is_malformed, |request| request.body.push(b'}')),
     ]
 }

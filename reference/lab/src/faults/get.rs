@@ -1,22 +1,26 @@
-//! Get an animal, and store orders.
+//! Get an animal, store orders, and faults of stored animals: stored twice, taken for another, cut, or remembered as missing.
 
-use std::collections::HashSet;
+use serde_json::{Value, json};
 
-use serde_json::Value;
-
-use super::{Builds, Fault, change, fault, set, set_missing};
+use super::create::{Kept, show_kept};
+use super::{Builds, Fault, at, change, fault, of, set, set_missing};
 use crate::{Request, Response, ServerState};
 use animal_store_reference::Plan;
 
 impl Fault {
     /// Answers fetches of some animals, by their identifiers, with 404.
     pub(super) fn hides(self, which: impl Fn(i64, &ServerState) -> bool + Send + Sync + 'static) -> Fault {
-        self.answered(200, move |request, response, server| {
-            if request.is_get() && request.id().is_some_and(|id| which(id, server)) {
-                response.refuse(404);
-            }
-        })
+        let is_hidden = move |request: &Request, server: &ServerState| request.id().is_some_and(|id| which(id, server));
+        self.sends(
+            move |request, response, server| response.status == 200 && is_hidden(request, server),
+            |response| response.refuse(404),
+        )
     }
+}
+
+/// Returns true for the ids of the 25 animals that were created last.
+fn is_kept(server: &ServerState, id: i64) -> bool {
+    server.newest().iter().take(25).any(|pet| pet["id"] == id)
 }
 
 pub(super) fn faults() -> Vec<Fault> {
@@ -30,54 +34,65 @@ pub(super) fn faults() -> Vec<Fault> {
             .hides(|id, server| server.pet(id).is_some_and(|pet| pet.get("status").is_none())),
         fault("get.success.pending-hidden", "An animal that is pending cannot be fetched.")
             .hides(|id, server| server.pet(id).is_some_and(|pet| pet["status"] == "pending")),
-        fault("get.success.fetched-once", "An animal can be fetched once.")
-            .hides(|id, server| !server.own(|fetched: &mut HashSet<i64>| fetched.insert(id))),
+        fault("get.success.fetched-once", "An animal can be fetched once.").hides(|id, server| !server.is_new(id)),
         fault("get.success.one-shard-in-four", "One animal in four cannot be fetched.").hides(|id, _| id % 4 == 0),
         fault("get.agrees.fetched-without-status", "A fetched animal has no status.")
             .shows_in(Request::is_get, |pet| drop(pet.remove("status"))),
         fault("get.agrees.split-characters", "A character beyond ASCII across 4 KiB of a fetched animal is replaced.")
             .on(Plan::Pro)
-            .after(|request, response, _| {
-                if request.is_get() {
-                    let buffers = response.body.chunks(4_096).map(String::from_utf8_lossy);
-                    response.body = buffers.collect::<String>().into_bytes();
-                }
+            .sends(of(Request::is_get), |response| {
+                response.body = response.body.chunks(4_096).map(String::from_utf8_lossy).collect::<String>().into();
             }),
         fault("get.agrees.default-in-lists", "A listed animal without a status is available, unlike a fetched one.")
             .shows_in(Request::is_list, |pet| set_missing(pet, "status", "available")),
         fault("get.agrees.fetched-as-available", "A fetched animal is available, whatever its status is.")
             .shows_in(Request::is_get, |pet| set(pet, "status", "available")),
         // Identifiers that no animal has.
-        fault("get.not-found.null-for-nobody", "An id that no animal has gets 200 and null.").alters(
-            404,
-            Request::gets_id,
-            |response| response.become_json(200, Value::Null),
-        ),
-        fault("get.not-found.nobody-is-204", "An unused id gets 204.").alters(404, Request::gets_id, Response::empty),
+        fault("get.not-found.null-for-nobody", "An id that no animal has gets 200 and null.")
+            .sends(at(404, |request| request.id().is_some()), |response| response.become_json(200, Value::Null)),
+        fault("get.not-found.nobody-is-204", "An unused id gets 204.")
+            .sends(at(404, |request| request.id().is_some()), Response::empty),
         fault("get.not-found.negative-is-bad", "A negative id gets 400.")
-            .turns(404, 400, |request| request.is_get() && request.id().is_some_and(|id| id < 0)),
+            .turns([404, 400], |request| request.id().is_some_and(i64::is_negative)),
         fault("get.not-found.too-large-for-a-column", "An id of more than 32 bits gets 500, if no animal has it.")
-            .turns(404, 500, |request| request.is_get() && request.id().is_some_and(|id| i32::try_from(id).is_err())),
-        fault("get.not-found.cut-to-32-bits", "Of an id only the lower 32 bits are looked up.").edit(|request, _| {
-            if let Some(id) = request.id().filter(|_| request.is_get()) {
-                request.path = format!("/pets/{}", id & 0xffff_ffff);
-            }
-        }),
-        fault("get.malformed-id.malformed-crash", "A malformed id gets 500.").turns(404, 500, Request::gets_malformed),
-        fault("get.malformed-id.malformed-422", "A malformed id gets 422.").turns(404, 422, Request::gets_malformed),
+            .turns([404, 500], |request| request.id().is_some_and(|id| i32::try_from(id).is_err())),
+        fault("get.not-found.cut-to-32-bits", "Of an id only the lower 32 bits are looked up.")
+            .edit(|request, _| request.look_up(|id| Some(id.parse::<i64>().ok()? & 0xffff_ffff))),
+        fault("get.malformed-id.malformed-crash", "A malformed id gets 500.")
+            .turns([404, 500], Request::gets_malformed),
+        fault("get.malformed-id.malformed-422", "A malformed id gets 422.").turns([404, 422], Request::gets_malformed),
         fault("get.malformed-id.leading-digits", "Only the first digits of an id are looked up.").edit(|request, _| {
-            if let Some(text) = request.path.strip_prefix("/pets/").filter(|_| request.is_get()) {
-                let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
-                if !digits.is_empty() {
-                    request.path = format!("/pets/{digits}");
-                }
-            }
+            let digits = |id: &str| id.chars().take_while(char::is_ascii_digit).collect::<String>();
+            request.look_up(|id| Some(digits(id)).filter(|digits| !digits.is_empty()));
         }),
         // Store orders.
-        fault("orders.exists.no-orders", "Store orders get 404.").turns(200, 404, Request::is_orders),
-        fault("orders.exists.orders-by-post-only", "Orders get 405.").alters(200, Request::is_orders, |response| {
+        fault("orders.exists.no-orders", "Store orders get 404.").turns([200, 404], Request::is_orders),
+        fault("orders.exists.orders-by-post-only", "Orders get 405.").sends(at(200, Request::is_orders), |response| {
             response.refuse(405);
             response.set("allow", "POST");
         }),
+        fault("list.agrees.stored-twice", "Each creation is stored twice.").after(|request, response, server| {
+            if response.status == 201
+                && let Some(mut pet) = response.json()
+            {
+                pet["id"] = json!(pet["id"].as_i64().unwrap_or_default() + 1_000_000);
+                server.own(|Kept(pets)| pets.push(pet));
+            }
+            show_kept(request, response, server);
+        }),
+        fault("pet.unique-id.one-for-the-same-bytes", "A creation with the bytes of an earlier one gets its animal.")
+            .replays(|request| &request.body),
+        fault("list.complete.newest-25-kept", "Only the newest 25 animals are kept.")
+            .lists(|pets, _, server| pets.retain(|pet| pet["id"].as_i64().is_some_and(|id| is_kept(server, id))))
+            .hides(|id, server| !is_kept(server, id)),
+        fault("get.success.remembers-404", "An id that got 404 once stays 404.")
+            .answered(404, |request, _, server| {
+                if let Some(id) = request.id() {
+                    server.is_new(id);
+                }
+            })
+            .hides(|id, server| server.has_seen(&id)),
+        fault("create.echo.cut-at-nul", "A name is cut at its first zero character.")
+            .renames(|name| name.split('\0').next().map(str::to_owned)),
     ]
 }

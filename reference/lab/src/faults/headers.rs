@@ -1,10 +1,8 @@
 //! Rate limit headers.
 
-use super::{Anchor, Builds, Fault, fault};
-
-const LIMIT: &str = "x-ratelimit-limit";
-const REMAINING: &str = "x-ratelimit-remaining";
-const RESET: &str = "x-ratelimit-reset";
+use super::{Anchor, Builds, Fault, fault, of, success};
+use crate::response::{LIMIT, REMAINING, RESET};
+use crate::{Request, Response};
 
 impl Fault {
     /// Leaves header fields out of the responses with one status.
@@ -14,11 +12,8 @@ impl Fault {
 
     /// Leaves all rate-limit header fields out of the responses with some statuses.
     fn silent(self, is_silent: fn(status: u16) -> bool) -> Fault {
-        self.also(&["headers.remaining", "headers.reset"]).after(move |_, response, _| {
-            if is_silent(response.status) {
-                response.remove_limits();
-            }
-        })
+        self.also(&["headers.remaining", "headers.reset"])
+            .sends(move |_, response, _| is_silent(response.status), Response::remove_limits)
     }
 }
 
@@ -52,12 +47,11 @@ pub(super) fn faults() -> Vec<Fault> {
             .after(|_, response, _| response.set(LIMIT, 1_000)),
         fault("headers.limit-figure.limit-falls", "X-RateLimit-Limit is what X-RateLimit-Remaining is.")
             .after(|_, response, _| response.set(LIMIT, response.header(REMAINING).to_owned())),
-        fault("headers.limit-figure.creations-have-more", "X-RateLimit-Limit is larger by ten for creations.").after(
-            |request, response, _| {
-                if request.is_create() {
-                    response.set(LIMIT, response.number_of(LIMIT) + 10);
-                    response.set(REMAINING, response.number_of(REMAINING) + 10);
-                }
+        fault("headers.limit-figure.creations-have-more", "X-RateLimit-Limit is larger by ten for creations.").sends(
+            of(Request::is_create),
+            |response| {
+                response.set(LIMIT, response.number_of(LIMIT) + 10);
+                response.set(REMAINING, response.number_of(REMAINING) + 10);
             },
         ),
         fault("headers.remaining-range.one-below-zero", "X-RateLimit-Remaining is -1 with a 429.")
@@ -69,11 +63,7 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("headers.remaining-never-rises.used-instead", "X-RateLimit-Remaining is the number of requests used.")
             .after(|_, response, _| response.set(REMAINING, response.number_of(LIMIT) - response.number_of(REMAINING))),
         fault("headers.remaining-falls.never-counted", "X-RateLimit-Remaining is one less than the limit on success.")
-            .after(|_, response, _| {
-                if response.status < 400 {
-                    response.set(REMAINING, response.number_of(LIMIT) - 1);
-                }
-            }),
+            .sends(success, |response| response.set(REMAINING, response.number_of(LIMIT) - 1)),
         fault("headers.remaining-never-rises.refills", "Remaining rises every second.").after(|_, response, server| {
             let refilled = response.number_of(REMAINING) + (server.now() - 45).rem_euclid(server.window());
             response.set(REMAINING, refilled.min(response.number_of(LIMIT)));

@@ -1,16 +1,14 @@
-//! Limits that go wrong at certain times, for certain requests, or for one key because of another.
+//! Limits, exceeding them, and their headers.
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
-use super::list::limit_of;
-use super::{Anchor, Builds, Fault, Flaw, fault, give_key, is_status};
+use super::{Anchor, Builds, Fault, Flaw, any, at, fault, give_key, is_status, of};
+use crate::response::{LIMIT, REMAINING, RESET};
 use crate::{Request, Response, ServerState};
 
-const RESET: &str = "x-ratelimit-reset";
-const REMAINING: &str = "x-ratelimit-remaining";
 const MINUTE: i64 = 60;
+/// A time that no test waits for, in seconds.
+const FOR_EVER: i64 = 1 << 40;
 
 /// A refusal that does not come from the limiter whose headers the service reports.
 fn shield(status: u16, wait: i64) -> Response {
@@ -19,7 +17,15 @@ fn shield(status: u16, wait: i64) -> Response {
     response
 }
 
+/// The body and the time of the last list with each query.
+type Lists = HashMap<String, (i64, Vec<u8>)>;
+
 impl Fault {
+    /// Gives a 429 another `Retry-After`.
+    fn waits<T: ToString + 'static>(self, wait: fn(&Response) -> T) -> Fault {
+        self.answered(429, move |_, response, _| response.set("retry-after", wait(response)))
+    }
+
     /// Refuses some requests with a valid key in front of everything else.
     fn shields(self, wait: i64, which: impl Fn(&Request, &ServerState) -> bool + Send + Sync + 'static) -> Fault {
         self.before(move |request, server| {
@@ -47,10 +53,8 @@ impl Fault {
     /// Lets lists begin with the oldest animals: a new animal never reaches a page of a long catalogue.
     fn oldest_first(self) -> Fault {
         self.sets(|setting| setting.stock = 130).lists(|page, request, server| {
-            let limit = limit_of(request).filter(|limit| (1..=100).contains(limit)).unwrap_or(20);
-            let status = request.parameter("status");
-            let pets = server.newest().into_iter().rev();
-            *page = pets.filter(|pet| status.is_none_or(|status| pet["status"] == status)).take(limit).collect();
+            let pets = server.newest().into_iter().rev().filter(|pet| request.selects(pet));
+            *page = pets.take(request.page_size()).collect();
         })
     }
 
@@ -75,8 +79,112 @@ impl Fault {
 }
 
 pub(super) fn faults() -> Vec<Fault> {
-    let day = Flaw::DayEndsWithMinute;
     vec![
+        // Counts.
+        fault("quota.enforced.never-refuses", "Requests over the limit are admitted.").flaw(Flaw::OffBy(i64::MAX)),
+        fault("quota.enforced.refuses-with-503", "Requests over the limit get 503.").flaw(Flaw::Status(503)),
+        fault("quota.enforced.refuses-with-403", "Requests over the limit get 403.").flaw(Flaw::Status(403)),
+        fault("quota.not-exceeded.one-late", "One request more than the limit is admitted.").flaw(Flaw::OffBy(1)),
+        fault("quota.not-exceeded.ten-late", "Ten requests more than the limit are admitted.").flaw(Flaw::OffBy(10)),
+        fault("quota.not-exceeded.per-process", "Every second request is counted apart.")
+            .flaw(Flaw::Groups(|request, key, _| (key, request.number % 2))),
+        fault("quota.not-exceeded.per-operation", "Each operation has the whole limit.").flaw(Flaw::Groups(
+            |request, key, _| (key, u64::from(request.is_list()) + 2 * u64::from(request.is_create())),
+        )),
+        fault("quota.not-exceeded.per-forwarded-address", "Each address in X-Forwarded-For has the whole limit.")
+            .flaw(Flaw::Groups(|request, key, _| (key, u64::from(!request.header("x-forwarded-for").is_empty())))),
+        fault("quota.every-operation.writes-are-free", "Creations are neither counted nor refused.")
+            .flaw(Flaw::Exempts(Request::is_create)),
+        fault("quota.every-operation.orders-are-free", "Store orders are neither counted nor refused.")
+            .flaw(Flaw::Exempts(Request::is_orders)),
+        fault("quota.every-operation.fetches-are-free", "Fetches are neither counted nor refused.")
+            .flaw(Flaw::Exempts(Request::is_get)),
+        fault("quota.not-exceeded.races", "Of requests at the same time, one is counted.").flaw(Flaw::Races(FOR_EVER)),
+        fault("quota.every-operation.races-at-the-begin", "Of concurrent requests as a window begins, one counts.")
+            .flaw(Flaw::Races(2)),
+        fault("headers.remaining-never-rises.per-spelling", "Another spelling of the scheme Bearer has another limit.")
+            .flaw(Flaw::Groups(|request, key, _| (key, u64::from(request.token().is_none())))),
+        fault("quota.not-exceeded.admits-every-five-seconds", "Over the limit, one request in five seconds passes.")
+            .flaw(Flaw::AdmitsEvery(5)),
+        fault("quota.not-exceeded.spares-the-first-window", "Nothing is refused in the first window of a key.")
+            // Early in a minute, so that a run exhausts the window in which it begins.
+            .sets(|setting| setting.start_at = Some("2026-06-01T12:00:05Z"))
+            .flaw(Flaw::SparesTheFirstWindow),
+        fault("quota.not-exceeded.forgives-the-last", "A failed request that leaves nothing resets the count.")
+            .flaw(Flaw::ForgivesTheLast),
+        fault("quota.not-exceeded.spares-creations", "Creations are counted and never refused.")
+            .flaw(Flaw::Spares(Request::is_create)),
+        fault("quota.not-early.one-early", "One request less than the limit is admitted.").flaw(Flaw::OffBy(-1)),
+        fault("quota.not-early.ten-early", "Ten requests less than the limit are admitted.").flaw(Flaw::OffBy(-10)),
+        // Refusals.
+        fault("quota.retry-after.no-retry-after", "A 429 has no Retry-After.")
+            .answered(429, |_, response, _| response.remove("retry-after")),
+        fault("quota.retry-after.empty", "The Retry-After of a 429 is empty.").waits(|_| ""),
+        fault("quota.retry-after.no-retry-after-for-creations", "A 429 to a creation has no Retry-After.")
+            .sends(at(429, Request::is_create), |response| response.remove("retry-after")),
+        fault("quota.retry-after-syntax.negative-wait", "Retry-After is negative.").waits(|_| -3),
+        fault("quota.retry-after-syntax.iso-date", "Retry-After is an ISO 8601 date.")
+            .waits(|_| "2026-06-01T12:01:00Z"),
+        fault("quota.retry-after-syntax.wait-with-unit", "Retry-After has a unit.")
+            .waits(|response| format!("{}s", response.header("retry-after"))),
+        fault("quota.retry-after-syntax.fractional-wait", "Retry-After has a fraction.")
+            .waits(|response| format!("{}.5", response.header("retry-after"))),
+        fault("quota.error-body.html-429", "A 429 has a page.")
+            .answered(429, |_, response, _| response.set_body("text/html", "<h1>429 Too Many Requests</h1>")),
+        fault("quota.error-body.text-429", "A 429 has text.").answered(429, |_, response, _| {
+            response.set_body("text/plain", "Too many requests, please try again later.");
+        }),
+        fault("quota.refused-stores-nothing.carried-out", "A creation refused with 429 stores the animal at once.")
+            .flaw(Flaw::CarriesOut),
+        fault("quota.refused-stores-nothing.queued", "A creation refused with 429 stores the animal afterwards.")
+            .stores_refused(429, any),
+        // Ends of windows.
+        fault("quota.recovers.never-recovers", "A key that was refused once is refused for ever.")
+            .flaw(Flaw::RefusesLonger(FOR_EVER)),
+        fault("quota.recovers.recovers-late", "A key is refused for 45 seconds more than the headers say.")
+            .flaw(Flaw::RefusesLonger(45)),
+        fault("quota.not-early.fetches-recover-late", "For five seconds after a window with a 429, fetches get 429.")
+            .after(|request, response, server| {
+                let (minute, second) = (server.now().div_euclid(MINUTE), server.now().rem_euclid(MINUTE));
+                if response.status == 429 {
+                    server.is_new(minute);
+                } else if server.has_seen(&(minute - 1)) && second < 5 && request.is_get() {
+                    response.refuse_for(1);
+                }
+            }),
+        fault("quota.recovers.stays-with-the-connection", "A connection that has seen a 429 gets nothing else.").after(
+            |request, response, server| {
+                if response.status == 429 {
+                    server.is_new(request.connection);
+                } else if server.has_seen(&request.connection) && server.key_of(request).is_some() {
+                    response.refuse_for(1);
+                }
+            },
+        ),
+        fault("headers.remaining-never-rises.half-windows", "The count starts again half a minute before Reset.")
+            // Early in a minute, so that half of one passes within it.
+            .sets(|setting| setting.start_at = Some("2026-06-01T12:00:05Z"))
+            .flaw(Flaw::ResetsAfter(30)),
+        fault("headers.remaining-never-rises.forgetful", "The count starts again after every 25 requests.")
+            .flaw(Flaw::ForgetsAfter(25)),
+        fault("quota.retry-after-suffices.no-wait", "A 429 asks for no wait.").waits(|_| 0),
+        fault("quota.retry-after-suffices.half-a-wait", "A 429 asks for half of the wait that is left.")
+            .waits(|response| response.number_of("retry-after") / 2),
+        fault(
+            "quota.retry-after-suffices.date-that-has-passed",
+            "A 429 asks to wait until a date that is an hour ago.",
+        )
+        .answered(429, |_, response, server| {
+            let begin = animal_store_reference::respond::http_date((server.now() - 3_600).unsigned_abs());
+            response.set("retry-after", begin.to_str().unwrap_or_default());
+        }),
+        fault("quota.recovers.three-seconds-late", "A key is refused for three seconds more than the headers say.")
+            .flaw(Flaw::RefusesLonger(3)),
+        fault("quota.recovers.announced-too-short", "A 429 asks for a wait of one second, which is too short.")
+            .answered(429, |_, response, server| {
+                response.set("retry-after", 1);
+                response.set(RESET, server.now());
+            }),
         // Refusals within the limit.
         fault("quota.not-early.one-in-twelve", "Every twelfth request gets 429.")
             .shields(3, |_, server| server.count().is_multiple_of(12)),
@@ -91,26 +199,19 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("auth.before-all-else.limiter-before-key", "At an exhausted limit, callers without a key get 429.")
             .after(|request, response, server| {
                 let minute = server.now().div_euclid(MINUTE);
-                server.own(|exhausted: &mut Option<i64>| {
-                    if response.status == 429 && server.key_of(request).is_some() {
-                        *exhausted = Some(minute);
-                    } else if response.status == 401 && *exhausted == Some(minute) {
-                        response.refuse(429);
-                        response.set("retry-after", MINUTE);
-                    }
-                });
-            }),
-        fault("quota.not-early.one-count-for-a-plan", "All keys of one plan share one count.").flaw(Flaw::PerPlan),
-        fault("quota.not-early.one-count-for-all", "All keys share one count.").flaw(Flaw::OneCount),
-        // Reset.
-        fault("headers.reset-time.early-by-20", "Reset and Retry-After are 20 seconds early.").after(
-            |_, response, _| {
-                response.set(RESET, response.number_of(RESET) - 20);
-                if response.status == 429 {
-                    response.set("retry-after", (response.number_of("retry-after") - 20).max(1));
+                if response.status == 429 && server.key_of(request).is_some() {
+                    server.is_new(minute);
+                } else if response.status == 401 && server.has_seen(&minute) {
+                    response.refuse_for(MINUTE);
                 }
-            },
-        ),
+            }),
+        fault("quota.not-early.one-count-for-a-plan", "All keys of one plan share one count.")
+            .flaw(Flaw::Groups(|_, _, limits| (-limits.per_minute.cast_signed(), 0))),
+        fault("quota.not-early.one-count-for-all", "All keys share one count.").flaw(Flaw::Groups(|_, _, _| (0, 0))),
+        // Reset.
+        fault("headers.reset-time.early-by-20", "Reset and Retry-After are 20 seconds early.")
+            .after(|_, response, _| response.set(RESET, response.number_of(RESET) - 20))
+            .waits(|response| (response.number_of("retry-after") - 20).max(1)),
         fault("headers.reset-time.early-but-retry-after", "X-RateLimit-Reset is 20 seconds early; Retry-After is not.")
             .limits(|policy| policy.anchor = Anchor::Request)
             .outside(|_, response, server| {
@@ -126,11 +227,11 @@ pub(super) fn faults() -> Vec<Fault> {
         }),
         fault("headers.reset-time.prolonged", "Every request begins the window anew.").flaw(Flaw::Prolongs),
         fault("headers.reset-time.day-ends-with-minute", "Limit and Remaining are the day's, and Reset the minute's.")
-            .flaw(day),
+            .flaw(Flaw::DayEndsWithMinute),
         fault("headers.reset-time.day-ends-with-minute-but-refusals", "As day-ends-with-minute, but not with a 429.")
-            .flaw(day)
+            .flaw(Flaw::DayEndsWithMinute)
             .answered(429, |_, response, _| {
-                response.set("x-ratelimit-limit", 60);
+                response.set(LIMIT, 60);
                 response.set(REMAINING, 0);
             }),
         fault("headers.reset-time.refused-begin", "X-RateLimit-Reset of a 429 is the beginning of its window.")
@@ -149,27 +250,28 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("quota.enforced.spares-fetches", "Fetches are counted and never refused.")
             .flaw(Flaw::Spares(Request::is_get)),
         fault("quota.enforced.spares-known-animals", "A fetch over the limit shows the animal, if there is one.")
-            .outside(|request, response, server| {
-                let found = request.id().and_then(|id| server.pet(id));
-                if let Some(pet) = found.filter(|_| request.is_get() && response.status == 429) {
+            .answered(429, |request, response, server| {
+                if let Some(pet) = request.id().and_then(|id| server.pet(id)) {
                     response.become_json(200, pet);
                 }
             }),
         fault("quota.enforced.spares-orders", "Store orders are counted and never refused.")
             .flaw(Flaw::Spares(Request::is_orders)),
         fault("quota.enforced.cached-lists", "A list over the limit is answered from a cache of the last minute.")
-            .outside(|request, response, server| {
-                server.own(|lists: &mut HashMap<String, (i64, Response)>| {
-                    if request.is_list() && response.status == 200 {
-                        lists.insert(request.query.clone(), (server.now(), response.clone()));
-                    } else if request.is_list()
-                        && response.status == 429
-                        && let Some((_, list)) = lists.get(&request.query).filter(|(at, _)| server.now() - at < MINUTE)
-                    {
-                        response.status = 200;
-                        response.set_json(list.json().unwrap_or_default());
-                    }
-                });
+            .answered(429, |request, response, server| {
+                let list =
+                    server.own(|lists: &mut Lists| lists.get(&request.query).filter(|_| request.is_list()).cloned());
+                if let Some((at, body)) = list
+                    && server.now() - at < MINUTE
+                {
+                    (response.status, response.body) = (200, body);
+                }
+            })
+            .answered(200, |request, response, server| {
+                if request.is_list() {
+                    let list = (server.now(), response.body.clone());
+                    server.own(|lists: &mut Lists| lists.insert(request.query.clone(), list));
+                }
             }),
         fault("quota.enforced.spares-malformed", "Creations whose body is not JSON get 400, also over the limit.")
             .flaw(Flaw::Spares(|request| request.is_create() && request.json().is_none())),
@@ -180,23 +282,19 @@ pub(super) fn faults() -> Vec<Fault> {
             .sets(|setting| setting.counts_in_layer = true)
             .after(|_, response, _| response.remove_limits()),
         fault("quota.enforced.silent-on-lists", "Nothing is refused; lists have no headers about a limit.")
-            .flaw(Flaw::NeverRefuses)
-            .after(|request, response, _| {
-                if request.is_list() {
-                    response.remove_limits();
-                }
-            }),
+            .flaw(Flaw::OffBy(i64::MAX))
+            .sends(of(Request::is_list), Response::remove_limits),
         // Refused creations that are stored.
         fault("create.refused-stores-nothing.out-of-sight", "A creation refused with 400 is stored, beyond the lists.")
             .oldest_first()
             .refuses_late(400, |request, _| {
                 // An animal that is refused for its status is stored without one.
-                let pet = request.object().filter(|pet| pet.contains_key("name")).unwrap_or_default();
-                let is_unknown = pet.get("status").and_then(Value::as_str).is_some_and(|status| !is_status(status));
+                let status = request.member("status").filter(|_| !request.lacks("name"));
+                let is_unknown = status.is_some_and(|status| status.as_str().is_some_and(|status| !is_status(status)));
                 if is_unknown {
                     request.edit_object(|pet| drop(pet.remove("status")));
                 }
-                is_unknown && request.is_create()
+                is_unknown
             }),
         fault("auth.refused-stores-nothing.out-of-sight", "A creation refused with 401 is stored, beyond the lists.")
             .oldest_first()

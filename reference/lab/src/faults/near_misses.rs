@@ -3,12 +3,14 @@
 use std::sync::LazyLock;
 
 use animal_store_rules::near_misses::{self, NearMiss, Place, Values};
-use animal_store_rules::trace::exchange::Request as NearlyRight;
+use animal_store_rules::trace::exchange::Request as Observed;
 use animal_store_rules::verdict::near_misses::broken_by_success;
+use http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Build, Builds, Fault};
+use crate::request::observed;
 use crate::{Request, ServerState};
 use animal_store_reference::Plan;
 
@@ -82,21 +84,9 @@ fn make_valid(request: &mut Request, row: &NearMiss, id: Option<i64>, key: &str)
 }
 
 /// The request as the rules know it.
-fn nearly_right(request: &Request) -> NearlyRight {
-    let mut nearly_right = NearlyRight::new(request.method.as_str(), request.path.as_str());
-    if !request.query.is_empty() {
-        nearly_right = nearly_right.query(request.query.as_str());
-    }
-    for (name, value) in &request.headers {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        match name.as_str() {
-            "authorization" => nearly_right = nearly_right.authorization(value),
-            "content-type" => {}
-            name => nearly_right = nearly_right.header(name, value),
-        }
-    }
-    if request.method == http::Method::POST {
-        nearly_right = nearly_right.body(request.header("content-type"), request.body.clone());
-    }
-    nearly_right
+fn nearly_right(request: &Request) -> Observed {
+    let Request { method, path, query, headers, body, .. } = request;
+    let mut nearly_right = observed(method, path, Some(query.as_str()).filter(|query| !query.is_empty()), headers);
+    nearly_right.body = None;
+    if method == Method::POST { nearly_right.body(request.header("content-type"), body.clone()) } else { nearly_right }
 }

@@ -1,7 +1,5 @@
 //! Resources and their fields: the members of an animal.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
 use super::{Builds, Fault, change, fault, set, set_missing};
@@ -18,11 +16,8 @@ pub(super) fn faults() -> Vec<Fault> {
             .shows_in(Request::is_list, |pet| drop(pet.remove("categoryId"))),
         fault("pet.members.null-names", "A fetched animal has the name null.")
             .shows_in(Request::is_get, |pet| set(pet, "name", Value::Null)),
-        fault("pet.members.names-of-digits", "A name of digits comes back as a number.").shows(|pet| {
-            if let Some(number) = pet["name"].as_str().and_then(|name| name.parse::<i64>().ok()) {
-                set(pet, "name", number);
-            }
-        }),
+        fault("pet.members.names-of-digits", "A name of digits comes back as a number.")
+            .shows(|pet| change(pet, "name", |name| Some(name.as_str()?.parse::<i64>().ok()?.into()))),
         fault("pet.members.string-ids", "Ids are strings.")
             .also(&["pet.int64"])
             .shows(|pet| change(pet, "id", |id| Some(id.to_string().into()))),
@@ -32,20 +27,12 @@ pub(super) fn faults() -> Vec<Fault> {
             .shows(|pet| change(pet, "id", |id| Some((id.as_f64()? + 0.5).into()))),
         fault("pet.status-values.null-status", "An animal without a status has the status null.")
             .shows(|pet| set_missing(pet, "status", Value::Null)),
-        fault("pet.status-values.shouted-status", "Statuses are written in capitals.").shows(|pet| {
-            if let Some(Value::String(status)) = pet.get_mut("status") {
-                *status = status.to_uppercase();
-            }
-        }),
+        fault("pet.status-values.shouted-status", "Statuses are written in capitals.")
+            .shows(|pet| change(pet, "status", |status| Some(status.as_str()?.to_uppercase().into()))),
         fault("pet.status-values.unknown-status", "An animal without a status has the status unknown.")
             .shows(|pet| set_missing(pet, "status", "unknown")),
-        fault("pet.unique-id.ids-of-seconds", "Animals that are created in the same second have the same id.").after(
-            |request, response, server| {
-                if request.is_create() {
-                    response.edit_pets(|pet| set(pet, "id", server.now()));
-                }
-            },
-        ),
+        fault("pet.unique-id.ids-of-seconds", "Animals that are created in the same second have the same id.")
+            .answered(201, |_, response, server| response.edit_pets(|pet| set(pet, "id", server.now()))),
         fault("pet.unique-id.ids-per-process", "Two animals at a time have the same id.")
             .shows(|pet| change(pet, "id", |id| Some(((id.as_i64()? + 1) / 2).into()))),
         fault("pet.unique-id.lost-updates", "Some animals have the id of the one before.").after(
@@ -54,11 +41,8 @@ pub(super) fn faults() -> Vec<Fault> {
                 let shared = request.is_create() && response.status == 201 && matches!(server.count(), 4 | 8 | 12);
                 response.edit_pets(|pet| {
                     let id = pet["id"].as_i64().unwrap_or(0);
-                    if shared {
-                        server.own(|ids: &mut HashSet<i64>| ids.insert(id));
-                    }
-                    let is_shared = server.own(|ids: &mut HashSet<i64>| ids.contains(&id));
-                    set(pet, "id", if is_shared { id - 1 } else { id });
+                    let is_shared = shared && server.is_new(id) || server.has_seen(&id);
+                    set(pet, "id", id - i64::from(is_shared));
                 });
             },
         ),

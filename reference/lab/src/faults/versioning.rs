@@ -1,18 +1,7 @@
 //! Versioning.
 
-use super::{Builds, Fault, fault};
-use crate::{Request, Response};
-
-impl Fault {
-    /// Changes the responses to fetches.
-    fn fetched(self, change: impl Fn(&mut Response) + Send + Sync + 'static) -> Fault {
-        self.after(move |request, response, _| {
-            if request.is_get() {
-                change(response);
-            }
-        })
-    }
-}
+use super::{Builds, Fault, fault, of};
+use crate::Request;
 
 pub(super) fn faults() -> Vec<Fault> {
     vec![
@@ -20,7 +9,7 @@ pub(super) fn faults() -> Vec<Fault> {
             .sets(|setting| setting.base_path = Some("/v2")),
         fault("versioning.path.no-version", "The API has no version in its path.")
             .sets(|setting| setting.base_path = Some("")),
-        fault("versioning.lifetime.gone-early", "GET /pets/{petId} gets 410 early.").turns(200, 410, Request::is_get),
+        fault("versioning.lifetime.gone-early", "GET /pets/{petId} gets 410 early.").turns([200, 410], Request::is_get),
         fault("versioning.lifetime.lingering", "GET /pets/{petId} answers after its removal, in 2031.")
             .sets(|setting| setting.start_at = Some("2031-01-15T12:00:45Z"))
             .answered(410, |request, response, server| match request.id().and_then(|id| server.pet(id)) {
@@ -28,13 +17,12 @@ pub(super) fn faults() -> Vec<Fault> {
                 None => response.refuse(404),
             }),
         fault("versioning.sunset.another-day", "Sunset names another day.")
-            .fetched(|response| response.set("sunset", "Tue, 31 Dec 2030 23:59:59 GMT")),
+            .sends(of(Request::is_get), |response| response.set("sunset", "Tue, 31 Dec 2030 23:59:59 GMT")),
         fault("versioning.sunset.iso-sunset", "Sunset is an ISO 8601 date.")
-            .fetched(|response| response.set("sunset", "2030-12-05")),
+            .sends(of(Request::is_get), |response| response.set("sunset", "2030-12-05")),
         fault("versioning.deprecation-header.deprecation-true", "Deprecation is true.")
-            .like("a draft of RFC 9745 that was never updated")
-            .fetched(|response| response.set("deprecation", "true")),
+            .sends(of(Request::is_get), |response| response.set("deprecation", "true")),
         fault("versioning.deprecation-header.deprecation-date", "Deprecation is an HTTP date.")
-            .fetched(|response| response.set("deprecation", "Thu, 05 Dec 2030 00:00:00 GMT")),
+            .sends(of(Request::is_get), |response| response.set("deprecation", "Thu, 05 Dec 2030 00:00:00 GMT")),
     ]
 }

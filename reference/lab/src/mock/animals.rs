@@ -22,7 +22,7 @@ const CATEGORIES: i64 = 5;
 
 /// The source of the first animals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Animals {
+pub(crate) enum Animals {
     /// Generated animals, this number: the same in every run, and a larger number begins with the same animals.
     Generated(u32),
     /// A JSON file: an array of bodies of creations.
@@ -59,7 +59,7 @@ impl Animals {
     /// # Errors
     ///
     /// A sentence that names the file, the entry and the problem.
-    pub fn read(&self) -> Result<Vec<NewPet>, String> {
+    pub(crate) fn read(&self) -> Result<Vec<NewPet>, String> {
         match self {
             Self::Generated(count) => Ok((1..=u64::from(*count)).map(generate).collect()),
             Self::File(path) => {

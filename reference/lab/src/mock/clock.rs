@@ -10,7 +10,7 @@ use animal_store_reference::clock::TimeSource;
 
 /// A clock that can be set. Its clones are the same clock.
 #[derive(Clone, Debug)]
-pub struct TestClock(Arc<Mutex<Shown>>);
+pub(crate) struct TestClock(Arc<Mutex<Shown>>);
 
 #[derive(Debug)]
 struct Shown {
@@ -31,8 +31,7 @@ impl Shown {
 
 impl TestClock {
     /// A clock that shows this time and runs on from there.
-    #[must_use]
-    pub fn starting_at(at: Timestamp) -> Self {
+    pub(crate) fn starting_at(at: Timestamp) -> Self {
         Self(Arc::new(Mutex::new(Shown { at, since: Some(Instant::now()) })))
     }
 
@@ -41,20 +40,18 @@ impl TestClock {
     }
 
     /// Returns true if the clock stands.
-    #[must_use]
-    pub fn is_frozen(&self) -> bool {
+    pub(crate) fn is_frozen(&self) -> bool {
         self.shown().since.is_none()
     }
 
     /// Sets the time of the clock. A running clock runs on from there.
-    pub fn set(&self, at: Timestamp) {
+    pub(crate) fn set(&self, at: Timestamp) {
         let mut shown = self.shown();
         *shown = Shown { at, since: shown.since.map(|_| Instant::now()) };
     }
 
     /// Moves the clock on by this time. Returns false if the result would be too late for a timestamp.
-    #[must_use]
-    pub fn advance(&self, by: SignedDuration) -> bool {
+    pub(crate) fn advance(&self, by: SignedDuration) -> bool {
         let mut shown = self.shown();
         let Ok(at) = shown.now().checked_add(by) else { return false };
         *shown = Shown { at, since: shown.since.map(|_| Instant::now()) };
@@ -62,13 +59,13 @@ impl TestClock {
     }
 
     /// Stops the clock.
-    pub fn freeze(&self) {
+    pub(crate) fn freeze(&self) {
         let mut shown = self.shown();
         *shown = Shown { at: shown.now(), since: None };
     }
 
     /// Lets the clock run on.
-    pub fn run(&self) {
+    pub(crate) fn run(&self) {
         let mut shown = self.shown();
         *shown = Shown { at: shown.now(), since: Some(Instant::now()) };
     }

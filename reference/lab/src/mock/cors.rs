@@ -33,7 +33,7 @@ const EXPOSED: [HeaderName; 12] = [
 
 /// An origin whose pages may read the answers, or `*` for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin(String);
+pub(crate) struct Origin(String);
 
 impl FromStr for Origin {
     type Err = String;
@@ -62,12 +62,11 @@ impl FromStr for Origin {
 
 /// The pages that may read the answers.
 #[derive(Clone, Debug)]
-pub struct Cors(CorsLayer);
+pub(crate) struct Cors(CorsLayer);
 
 impl Cors {
     /// Allows pages of these origins to read the answers.
-    #[must_use]
-    pub fn new(origins: &[Origin]) -> Self {
+    pub(crate) fn new(origins: &[Origin]) -> Self {
         let allowed = if origins.iter().any(|Origin(origin)| origin == "*") {
             AllowOrigin::any()
         } else {

@@ -10,7 +10,7 @@ const LONGEST: u64 = 3_600_000;
 
 /// The range of the delays of answers, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelayRange {
+pub(crate) struct DelayRange {
     from: u64,
     to: u64,
 }
@@ -39,7 +39,7 @@ impl FromStr for DelayRange {
 
 /// A source of delays: the same ones in the same order for the same seed.
 #[derive(Debug)]
-pub struct Delay {
+pub(crate) struct Delay {
     start: Option<DelayRange>,
     seed: u64,
     drawn: Mutex<Drawn>,
@@ -53,8 +53,7 @@ struct Drawn {
 
 impl Delay {
     /// Delays of this range, drawn uniformly; none without a range.
-    #[must_use]
-    pub fn new(range: Option<DelayRange>, seed: u64) -> Self {
+    pub(crate) fn new(range: Option<DelayRange>, seed: u64) -> Self {
         let drawn = Drawn { range, random: fastrand::Rng::with_seed(seed) };
         Self { start: range, seed, drawn: Mutex::new(drawn) }
     }
@@ -64,26 +63,24 @@ impl Delay {
     }
 
     /// The delay of the next answer, if there is one.
-    #[must_use]
-    pub fn next(&self) -> Option<Duration> {
+    pub(crate) fn next(&self) -> Option<Duration> {
         let mut drawn = self.drawn();
         let DelayRange { from, to } = drawn.range?;
         Some(Duration::from_millis(drawn.random.u64(from..=to)))
     }
 
     /// The range at present.
-    #[must_use]
-    pub fn range(&self) -> Option<DelayRange> {
+    pub(crate) fn range(&self) -> Option<DelayRange> {
         self.drawn().range
     }
 
     /// Delays of another range from now on.
-    pub fn set(&self, range: Option<DelayRange>) {
+    pub(crate) fn set(&self, range: Option<DelayRange>) {
         self.drawn().range = range;
     }
 
     /// Begins with the first delay of the first range again.
-    pub fn restart(&self) {
+    pub(crate) fn restart(&self) {
         *self.drawn() = Drawn { range: self.start, random: fastrand::Rng::with_seed(self.seed) };
     }
 }

@@ -1,14 +1,14 @@
 //! The parts that make a server a mock for the tests of clients, in addition to the laboratory: known animals, delayed responses,
 //! CORS, and a listener by which a test controls it. Without these options, no part is in the path of a request.
 
-pub mod animals;
-pub mod clock;
-pub mod control;
-pub mod cors;
-pub mod delay;
+pub(crate) mod animals;
+pub(crate) mod clock;
+pub(crate) mod control;
+pub(crate) mod cors;
+pub(crate) mod delay;
 mod operation;
-pub mod options;
-pub mod record;
+pub(crate) mod options;
+pub(crate) mod record;
 
 use std::sync::Arc;
 
@@ -21,19 +21,18 @@ use self::delay::Delay;
 
 /// The parts of a mock that stand around the whole server.
 #[derive(Clone, Default)]
-pub struct Mock {
+pub(crate) struct Mock {
     /// The delays of answers of the API.
-    pub delay: Option<Arc<Delay>>,
+    pub(crate) delay: Option<Arc<Delay>>,
     /// The pages that may read the answers.
-    pub cors: Option<Cors>,
+    pub(crate) cors: Option<Cors>,
     /// The interface by which a test controls the server.
-    pub control: Option<Arc<Listening>>,
+    pub(crate) control: Option<Arc<Listening>>,
 }
 
 impl Mock {
     /// Returns true if no part stands around the server.
-    #[must_use]
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.delay.is_none() && self.cors.is_none() && self.control.is_none()
     }
 

@@ -149,7 +149,7 @@ fn each_lawful_choice_is_tried_by_itself_and_a_refused_one_is_shown_with_the_las
     let (code, stdout, stderr) = run(&args, "suite_that_expects_an_order");
     assert_eq!(code, Some(1), "{stdout}{stderr}");
     assert!(stderr.contains("2 of 2 lawful servers were refused"), "{stderr}");
-    assert!(stdout.contains("  list.order\n    list.order."), "{stdout}");
+    assert!(stdout.contains("\n  list.order."), "{stdout}");
     assert!(stdout.contains("the last lines of its output:\n") && stdout.contains("      | "), "{stdout}");
     assert!(stdout.contains("test result: FAILED"), "{stdout}");
     let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
@@ -163,11 +163,29 @@ fn each_lawful_choice_is_tried_by_itself_and_a_refused_one_is_shown_with_the_las
 }
 
 #[test]
-fn each_tried_server_is_a_line_on_standard_error() {
-    let args = ["challenge", "--lawful", "1", "--fault", "list.limit-default.f", "--jobs", "1", "--", "true"];
-    let stderr = String::from_utf8(crate::support::program(&args).stderr).expect("text");
-    assert!(stderr.contains("1 of 2: seed 1: the command accepts\n"), "{stderr}");
-    assert!(stderr.contains("2 of 2: list.limit-default.fifty: the command accepts\n"), "{stderr}");
+fn a_quick_challenge_says_how_long_it_takes_and_succeeds_with_as_many_faults_as_were_asked_for() {
+    let folder = Folder::new();
+    let text = folder.path().join("missed.txt");
+    let report = format!("text={}", text.display());
+    let run = |args: &[&str]| {
+        let quick = ["challenge", "--quick", "--fault", "list.", "--report", &report];
+        let output = crate::support::program(&[&quick[..], args, &["--", "true"]].concat());
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, stdout, stderr) = run(&[]);
+    let requirements = stderr.split(" servers to try, ").next().and_then(|count| count.trim().parse::<usize>().ok());
+    assert!(requirements.is_some_and(|count| (10..20).contains(&count)), "one fault for each requirement: {stderr}");
+    assert_eq!(code, Some(1), "{stderr}");
+    let lines = stdout.lines().count() + stderr.lines().count();
+    assert!(lines <= 60 && stderr.lines().count() <= 12, "{lines} lines: {stdout}{stderr}");
+    let whole = std::fs::read_to_string(&text).expect("a report");
+    assert!(whole.contains("list.limit-default") && whole.len() > stdout.len(), "{whole}");
+    assert_eq!(run(&["--at-least", "0"]).0, Some(0));
+    let (code, _, stderr) = run(&["--at-least", "1"]);
+    assert!(code == Some(1) && stderr.contains("faults were noticed, fewer than 1"), "{stderr}");
+    let (code, _, stderr) = run(&["--at-least", "90"]);
+    assert!(code == Some(2) && stderr.contains("faults are tried"), "{stderr}");
 }
 
 #[test]
@@ -218,10 +236,6 @@ fn a_killed_challenge_leaves_no_server_and_no_folder_behind() {
         let folder = Folder::new();
         let args = ["--lawful", "0", "--fault", "list.limit-default.fifty"];
         let (_, (address, suite)) = killed(&folder, &args, signal);
-        if signal == "KILL" {
-            // Nobody ends the suite in the place of a program that was ended by force.
-            assert!(kill("KILL", &suite));
-        }
         eventually("the end of the suite", || {
             let state = std::fs::read_to_string(format!("/proc/{suite}/stat")).unwrap_or_default();
             // A dead process whose new parent has not collected it yet is gone as well.

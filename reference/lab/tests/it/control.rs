@@ -437,6 +437,21 @@ fn the_log_has_no_credential_in_whatever_notation_it_was_sent() {
 }
 
 #[test]
+fn the_log_forgets_its_oldest_exchanges_where_they_exceed_its_size() {
+    let mock = controlled(&[]);
+    // In JSON, each of these characters takes six bytes.
+    let body = "\u{1}".repeat(60 * 1024);
+    for _ in 0..200 {
+        assert_eq!(mock.server.post(KEY, &body).status, 400);
+    }
+    let kept = mock.done("GET", "/log/counts", "")["exchanges"].as_u64().expect("a number");
+    let most = 64 * 1024 * 1024 / (6 * body.len() as u64);
+    assert!((most - 5..=most).contains(&kept), "{kept} of at most {most}");
+    let last = mock.ask("GET", "/log?last=1", "").body;
+    assert!(last.len() > 6 * body.len() && last.lines().count() == 2, "{} bytes", last.len());
+}
+
+#[test]
 fn what_the_control_repeats_has_no_character_that_acts_on_a_terminal_and_no_key() {
     let mock = controlled(&[]);
     let log = |text: &str| mock.server.post(KEY, &json!({"name": text, "categoryId": 1}).to_string());

@@ -35,6 +35,42 @@ fn a_fault_breaks_what_it_says_on_every_plan_and_is_printed_at_start() {
 }
 
 #[test]
+fn a_fault_about_the_end_of_a_key_compares_its_beginning() {
+    const KEY: &str = "a-key-of-tests";
+    let given = format!("enterprise={KEY}");
+    for fault in ["auth.exact-key.narrow-column", "auth.exact-key.another-end-for-creations"] {
+        let server = Server::start(&["--db", ":memory:", "--key", &given, "--fault", fault]);
+        for (key, status) in [("a-key-of-testx", 201), ("x-key-of-testx", 401), ("a-key-of-test", 401), (KEY, 201)] {
+            assert_eq!(server.post(key, &pet(1)).status, status, "{fault}: {key}");
+        }
+    }
+}
+
+#[test]
+fn a_fault_about_the_words_of_a_name_makes_their_first_letters_capitals() {
+    let given = "enterprise=a-key-of-tests";
+    let server = Server::start(&["--db", ":memory:", "--key", given, "--fault", "create.echo.title-case"]);
+    let created = server.post("a-key-of-tests", r#"{"name":"\u00e9clair of mR x","categoryId":1}"#).json();
+    assert_eq!(created["name"], "\u{c9}clair Of MR X");
+    assert_eq!(server.ask("GET", "/v1/pets/1", "a-key-of-tests").json()["name"], "\u{e9}clair of mR x");
+}
+
+#[test]
+fn a_creation_that_is_sent_again_gets_the_animal_of_the_first_time() {
+    let keys = ["--key", "enterprise=a-key-of-tests", "--key", "enterprise=another-key"];
+    for (fault, is_of_every_key) in
+        [("pet.unique-id.sent-again", false), ("pet.unique-id.one-for-the-same-bytes", true)]
+    {
+        let server = Server::start(&[&["--db", ":memory:", "--fault", fault], &keys[..]].concat());
+        let create = |key: &str, number| server.post(key, &pet(number)).json()["id"].as_i64();
+        assert_eq!((create("a-key-of-tests", 1), create("a-key-of-tests", 1)), (Some(1), Some(1)), "{fault}");
+        assert_eq!(create("another-key", 1) == Some(1), is_of_every_key, "{fault}");
+        create("a-key-of-tests", 2);
+        assert_eq!(create("a-key-of-tests", 1) == Some(1), is_of_every_key, "{fault}: after another creation");
+    }
+}
+
+#[test]
 fn a_seed_prints_its_choices_and_makes_the_same_ones_again() {
     let notice = |seed: &str| Server::start_tcp(&["--db", ":memory:", "--lawful", seed]).notice.clone();
     let (first, second, other) = (notice("7"), notice("7"), notice("8"));

@@ -101,9 +101,12 @@ fn slot_of(events: &[Event<'_>]) -> Option<i64> {
 /// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
 fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
-    let kinds: &[Failed] = match (occurs(Outcome::Malformed), occurs(Outcome::Missing)) {
-        (false, false) => &[],
-        (true, true) => &[Failed::Any, Failed::Malformed, Failed::Missing],
+    let outcomes = [Outcome::MalformedBody, Outcome::Malformed, Outcome::Missing].map(occurs);
+    let kinds: &[Failed] = match outcomes {
+        [false, false, false] => &[],
+        [true, true, true] => &[Failed::Any, Failed::Malformed, Failed::Missing, Failed::MalformedBody],
+        [true, true, false] => &[Failed::Any, Failed::MalformedBody],
+        [true, false, true] | [false, true, true] => &[Failed::Any, Failed::Malformed, Failed::Missing],
         _ => &[Failed::Any],
     };
     let mut failures = vec![Failures::Count];

@@ -43,16 +43,9 @@ impl<'h> KeyLimits<'h> {
     /// The cost of a successful request. It is above 1 only if Remaining falls by that number each time, at least ten times.
     pub(super) fn cost(&self) -> u64 {
         const MANY: usize = 10;
-        let falls: Vec<u64> = self
-            .pairs_of_single_requests()
-            .map(|[before, after]| before.window.remaining.saturating_sub(after.window.remaining))
-            .collect();
-        match falls.first() {
-            Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) && self.costs(fall) => {
-                fall.max(1)
-            }
-            _ => 1,
-        }
+        let pairs: Vec<[Answer<'h>; 2]> = self.pairs_of_single_requests().collect();
+        let constant = constant_cost(&pairs).filter(|costly| costly.times >= MANY && self.costs(costly.cost));
+        constant.map_or(1, |costly| costly.cost.max(1))
     }
 
     /// Returns true if Remaining falls by at least this cost from each success to the next success that was sent after it, whatever other
@@ -67,7 +60,7 @@ impl<'h> KeyLimits<'h> {
     }
 }
 
-/// The cost of an operation, if Remaining falls by the same number in each of these pairs of answers, and there are at least five.
+/// The cost of requests, if Remaining falls by the same number in each of these pairs of answers, and there are at least five.
 fn constant_cost<'h>(pairs: &[[Answer<'h>; 2]]) -> Option<Costly<'h>> {
     const MANY: usize = 5;
     let last = pairs.last().filter(|_| pairs.len() >= MANY)?;

@@ -10,6 +10,7 @@ use crate::history::Animal;
 use crate::request::{Operation, PetId};
 use crate::rules::{Judgement, Rule};
 use crate::sentence::sentence;
+use crate::trace::json::Json;
 use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.exact-ids", exact_ids)];
@@ -184,22 +185,11 @@ fn alterations(id: i64) -> Vec<(i64, &'static str)> {
     let cut = [i64::from(id as i32), i64::from(id as u32), i64::from(exact as i32), i64::from(exact as u32)];
     let printed =
         [format!("{rounded:e}"), format!("{rounded:.16e}"), format!("{rounded:.14e}"), format!("{rounded:.13e}")];
-    let printed = printed.iter().filter_map(|text| in_full(text));
+    // JavaScript and jq print the digits that distinguish a double, and zeros after them.
+    let printed = printed.iter().filter_map(|text| Json::parse(text.as_bytes()).ok()?.as_int64());
     let rounded = std::iter::once(exact).chain(printed).map(|id| (id, ROUNDED));
     let cut = cut.map(|id| (id, "cut to 32 bits"));
     rounded.chain(cut).filter(|(altered, _)| *altered != id).collect()
-}
-
-/// The whole number that a text such as `9.223372036854776e18` means: JavaScript and jq print the digits that distinguish a double and
-/// zeros after them.
-fn in_full(text: &str) -> Option<i64> {
-    let (digits, exponent) = text.split_once('e')?;
-    let exponent: usize = exponent.parse().ok()?;
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    (fraction.trim_end_matches('0').len() <= exponent).then_some(())?;
-    let fraction: String = fraction.chars().chain(std::iter::repeat('0')).take(exponent).collect();
-    format!("{sign}{whole}{fraction}").parse().ok()
 }
 
 #[cfg(test)]

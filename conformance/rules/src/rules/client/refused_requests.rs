@@ -44,9 +44,6 @@ const LATEST: usize = 8;
 /// The number of different requests since a refused one that show another run of a suite.
 const OTHERS: usize = 3;
 
-/// The least number of punctuation marks that show the format of a body that is not JSON.
-const LEAST_MARKS: usize = 3;
-
 /// The largest number of requests that are remembered for each key.
 const MAX_REQUESTS: usize = 10_000;
 
@@ -152,12 +149,7 @@ fn body_defect(entry: &Entry<'_>) -> Option<String> {
         // A refusal shows that the server does not read an extension of JSON.
         Operation::Create(CreateBody::Malformed | CreateBody::Extended) => {
             let text = body.map_or_else(String::new, |body| String::from_utf8_lossy(&body.bytes).into_owned());
-            // Bodies that differ only in words and numbers have one defect: they are written in another format.
-            let marks: String = text.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).collect();
-            Some(match marks.len() {
-                LEAST_MARKS.. => format!("a body in another format than JSON, with the marks {}", cut(&marks)),
-                _ => format!("{:?}, which is not JSON", cut(&text)),
-            })
+            Some(format!("{:?}, which is not JSON", cut(&text)))
         }
         // Only a 415 shows that the server does not accept this media type.
         Operation::Create(CreateBody::OtherMedia) if entry.status() == Some(415) => {
@@ -167,24 +159,10 @@ fn body_defect(entry: &Entry<'_>) -> Option<String> {
             let json = body.and_then(|body| Json::parse_foreign(&body.bytes).ok());
             let faults = faults.iter().filter(|fault| **fault != Fault::Unread);
             let found = faults.map(|fault| fault_in_words(*fault, json.as_ref()));
-            let mut defect = found.collect::<Vec<_>>().join(" and ");
-            let unknown = json.iter().flat_map(unknown_members).collect::<Vec<_>>().join(", ");
-            if !unknown.is_empty() {
-                defect.push_str(&format!(" beside {unknown}"));
-            }
-            Some(defect)
+            Some(found.collect::<Vec<_>>().join(" and "))
         }
         _ => None,
     }
-}
-
-/// The names of the members that a NewPet does not have, in order.
-fn unknown_members(json: &Json) -> Vec<String> {
-    let Json::Object(members) = json else { return Vec::new() };
-    let unknown = members.iter().filter(|(name, _)| !["name", "categoryId", "status"].contains(&name.as_str()));
-    let mut names: Vec<String> = unknown.map(|(name, _)| cut(name)).collect();
-    names.sort_unstable();
-    names
 }
 
 fn fault_in_words(fault: Fault, json: Option<&Json>) -> String {
@@ -192,27 +170,17 @@ fn fault_in_words(fault: Fault, json: Option<&Json>) -> String {
         return format!("{} for an object", json.map_or_else(|| "nothing".to_owned(), |json| cut(&json.to_string())));
     };
     match json.and_then(|json| json.get(member)) {
-        // A form has texts for all values, so this is one defect whatever the integer is.
-        Some(value) if member == "categoryId" && is_quoted_integer(value) => {
-            format!("an integer in quotation marks as {member}")
-        }
         Some(value) => format!("{} as {member}", cut(&value.to_string())),
         None => format!("no {member}"),
     }
 }
 
-fn is_quoted_integer(value: &Json) -> bool {
-    value.as_str().is_some_and(|text| text.parse::<i64>().is_ok())
-}
-
-/// The text, or its first 40 characters with a hash that distinguishes it from others.
+/// The text, or its first 40 characters.
 fn cut(text: &str) -> String {
-    const MOST: usize = 40;
-    if text.chars().count() <= MOST {
-        return text.to_owned();
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
-    let beginning: String = text.chars().take(MOST).collect();
-    format!("{beginning}… ({:x})", hash(&text))
 }
 
 fn query_defect(entry: &Entry<'_>) -> Option<String> {

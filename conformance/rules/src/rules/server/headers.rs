@@ -19,17 +19,12 @@ use crate::rules::{Judgement, Rule, answered};
 use crate::sentence::{Sentence, sentence};
 use crate::tolerance::Tolerance;
 use crate::trace::knowledge::Fact;
-use crate::trace::rate_limit::{Field, RateHeaders};
+use crate::trace::rate_limit::Field;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::of_entries("headers.limit", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Limit", |r| &r.limit))
-        .needing(Needs::HEADERS),
-    Rule::of_entries("headers.remaining", of_operation, |_, entry, j| {
-        present(entry, j, "X-RateLimit-Remaining", |r| &r.remaining);
-    })
-    .needing(Needs::HEADERS),
-    Rule::of_entries("headers.reset", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Reset", |r| &r.reset))
-        .needing(Needs::HEADERS),
+    Rule::of_entries("headers.limit", of_operation, |_, entry, j| present(entry, j, 0)).needing(Needs::HEADERS),
+    Rule::of_entries("headers.remaining", of_operation, |_, entry, j| present(entry, j, 1)).needing(Needs::HEADERS),
+    Rule::of_entries("headers.reset", of_operation, |_, entry, j| present(entry, j, 2)).needing(Needs::HEADERS),
     Rule::of_keys("headers.limit-figure", limit_figure)
         .needing(Needs::LIMITS)
         .contradicted_in_samples_by(sampled::limit_figure),
@@ -47,12 +42,14 @@ fn of_operation(entry: &Entry<'_>) -> bool {
     entry.is_of_operation() && entry.rate.is_some() && !entry.may_be_of_edge()
 }
 
-fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &'static str, field: fn(&RateHeaders) -> &Field) {
-    let problem = match entry.rate.as_ref().map(field) {
-        Some(Field::Integer(_)) => None,
-        None | Some(Field::Missing) => Some("without it".into()),
-        Some(Field::Repeated) => Some("with it more than once".into()),
-        Some(Field::Malformed(text)) => Some(sentence!("with {}: {}", name, text.clone())),
+/// Requires one of the three rate-limit header fields, given its place among them.
+fn present(entry: &Entry<'_>, judgement: &mut Judgement, place: usize) {
+    let Some((name, field)) = entry.rate.as_ref().map(|rate| rate.fields()[place]) else { return };
+    let problem = match field {
+        Field::Integer(_) => None,
+        Field::Missing => Some("without it".into()),
+        Field::Repeated => Some("with it more than once".into()),
+        Field::Malformed(text) => Some(sentence!("with {}: {}", name, text.clone())),
     };
     judgement.require(entry, problem.is_none(), sentence!("{}, once, an integer", name), || {
         sentence!("{} {}", answered(entry), problem.unwrap_or_else(|| "".into()))

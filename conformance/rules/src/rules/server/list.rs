@@ -99,7 +99,8 @@ fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     few_animals(history, MAX_LIMIT, property, judgement);
 }
 
-fn counted(entry: &Entry<'_>) -> Sentence {
+/// The number of animals in a list, or the answer without one, in words.
+pub(crate) fn counted(entry: &Entry<'_>) -> Sentence {
     match entry.status() {
         Some(200) => match entry.animals().len() {
             1 => "1 animal".into(),

@@ -46,9 +46,11 @@ fn retry_after_suffices(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut 
     let Some(limited) = answers.find(|entry| entry.exchange.number == earned.exchange.number) else { return };
     let Some((next, wait)) = answers.next().zip(limited.wait_asked_for()) else { return };
     let waited = next.exchange.sent_at.duration_since(limited.exchange.received_at);
-    // A longer pause gives clients that no response shows the time to use what was restored.
+    // A time before the response needs no wait. A longer pause gives clients that no response shows the time to use what was restored.
     let beyond = waited - wait.max(SignedDuration::ZERO);
-    let is_soon = (Tolerance::CLOCK_SLACK.duration()..Tolerance::LONGER_WAIT.duration()).contains(&beyond);
+    let slack = Tolerance::CLOCK_SLACK.duration();
+    let least = if wait <= -slack { SignedDuration::ZERO } else { slack };
+    let is_soon = (least..Tolerance::LONGER_WAIT.duration()).contains(&beyond);
     if explanation.hypothesis.others != Others::Nobody || !is_wait_certain(limited) || !is_soon {
         return;
     }

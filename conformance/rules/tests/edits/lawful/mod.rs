@@ -56,7 +56,7 @@ fn after_a_lawful_edit_nothing_fails() {
                 let lines = failures(&trace);
                 assert!(
                     lines.is_empty(),
-                    "{name}, {:?} with the seed {seed}:\n{}\nsee step 6 of \"Add a rule\" in conformance/README.md",
+                    "{name}, {:?} with the seed {seed}:\n{}\nsee the end of \"Add a rule\" in conformance/README.md",
                     edit.name,
                     lines.join("\n")
                 );

@@ -17,6 +17,7 @@ use animal_store_reference::auth::bearer_token;
 use animal_store_reference::routes::ORDERS;
 
 use crate::mock::operation::Operation;
+use crate::response::{LIMIT, REMAINING, RESET};
 
 /// The maximum number of times that one answer may be given.
 const MOST_TIMES: u64 = 1_000_000;
@@ -178,7 +179,7 @@ impl Given {
     /// The answer, after its time, with the rate-limit fields of the server's own.
     pub(in crate::mock) async fn given(self, own: Option<HeaderMap>) -> Response {
         let mut response = self.response;
-        for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+        for name in [LIMIT, REMAINING, RESET] {
             if let Some(value) = own.as_ref().and_then(|own| own.get(name)) {
                 response.headers_mut().entry(name).or_insert_with(|| value.clone());
             }

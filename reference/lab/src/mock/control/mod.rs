@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use http::StatusCode;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -33,9 +34,11 @@ use animal_store_reference::app::App;
 use animal_store_reference::extension::ExtensionError;
 use animal_store_reference::keys::ApiKey;
 use animal_store_reference::rate_limit::Usage;
-use animal_store_reference::store::{Catalogue, StoreError};
+use animal_store_reference::respond::ApiError;
+use animal_store_reference::store::Catalogue;
+use animal_store_secrets::printable::printable;
 
-pub use routes::router;
+use routes::router;
 
 /// The maximum number of snapshots: each is a whole catalogue in memory.
 const MOST_SNAPSHOTS: usize = 100;
@@ -45,7 +48,7 @@ const HEAD_WITHIN: Duration = Duration::from_secs(5);
 
 /// The address on which the control listens: a port of this machine alone, or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ControlAddress(pub SocketAddr);
+pub(crate) struct ControlAddress(pub(crate) SocketAddr);
 
 impl FromStr for ControlAddress {
     type Err = String;
@@ -66,27 +69,27 @@ struct Snapshot {
 }
 
 /// The parts of a controlled server.
-pub struct Parts {
+pub(crate) struct Parts {
     /// The application.
-    pub app: Arc<App>,
+    pub(crate) app: Arc<App>,
     /// The laboratory, plain or not.
-    pub lab: Arc<Lab>,
+    pub(crate) lab: Arc<Lab>,
     /// The choices and faults that were requested at the start.
-    pub wish: Wish,
+    pub(crate) wish: Wish,
     /// The clock of the application.
-    pub clock: TestClock,
+    pub(crate) clock: TestClock,
     /// The delay of responses.
-    pub delay: Arc<Delay>,
+    pub(crate) delay: Arc<Delay>,
     /// The catalogue as it was before the laboratory was prepared, to which a reset returns.
-    pub start: Catalogue,
+    pub(crate) start: Catalogue,
     /// The base address of the API.
-    pub base_url: String,
+    pub(crate) base_url: String,
     /// The keys that the server has from the start, except those that are only known as hashes.
-    pub keys: Vec<ApiKey>,
+    pub(crate) keys: Vec<ApiKey>,
 }
 
 /// The control of a server.
-pub struct Control {
+pub(crate) struct Control {
     parts: Parts,
     start: Snapshot,
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
@@ -100,23 +103,6 @@ pub struct Control {
     requests: AtomicU64,
 }
 
-/// The reason why the control does not do what a request asks for.
-#[derive(Debug)]
-enum ControlError {
-    /// The request is impossible for the reason in this sentence.
-    Refused(String),
-    TooManySnapshots,
-    Store(StoreError),
-    /// The laboratory cannot be changed.
-    Failed(ExtensionError),
-}
-
-impl From<StoreError> for ControlError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
 /// The proof that no other request replaces the state.
 type Alone<'a> = tokio::sync::MutexGuard<'a, ()>;
 
@@ -126,7 +112,7 @@ impl Control {
     /// # Errors
     ///
     /// [`VectorError`] when the requested choices and faults exclude each other or do not exist.
-    pub fn new(mut parts: Parts) -> Result<Self, VectorError> {
+    pub(crate) fn new(mut parts: Parts) -> Result<Self, VectorError> {
         let start = Snapshot { catalogue: std::mem::take(&mut parts.start), usage: HashMap::new() };
         Ok(Self {
             start,
@@ -160,7 +146,7 @@ impl Control {
 
     /// Returns to the animals of the start and to keys that were never used; forgets prepared answers. Requests are numbered
     /// and delays drawn as from the start, and the faults of the start return. Returns the number of animals.
-    async fn reset(&self) -> Result<usize, ControlError> {
+    async fn reset(&self) -> Result<usize, ApiError> {
         let alone = self.replacing.lock().await;
         self.change_faults(self.parts.wish.fault.clone(), &alone).await?;
         let animals = self.put_back(&self.start, &alone).await?;
@@ -176,27 +162,26 @@ impl Control {
     }
 
     /// Replaces the present faults by these. The memory of the layers is cleared.
-    async fn set_faults(&self, faults: Vec<String>) -> Result<(), ControlError> {
+    async fn set_faults(&self, faults: Vec<String>) -> Result<(), ApiError> {
         self.change_faults(faults, &self.replacing.lock().await).await
     }
 
-    async fn change_faults(&self, faults: Vec<String>, _alone: &Alone<'_>) -> Result<(), ControlError> {
+    async fn change_faults(&self, faults: Vec<String>, _alone: &Alone<'_>) -> Result<(), ApiError> {
         let wish = Wish { fault: faults, ..self.parts.wish.clone() };
-        let vector = Vector::new(&wish).map_err(|error| ControlError::Refused(error.to_string()))?;
+        let vector = Vector::new(&wish).map_err(|error| self.invalid(&error.to_string()))?;
         if let Some(about) = vector.set_up_differs(&self.vector()) {
-            let message = format!("these faults decide {about}, which stays as it was at the start");
-            return Err(ControlError::Refused(message));
+            return Err(self.invalid(&format!("these faults decide {about}, which stays as it was at the start")));
         }
-        self.parts.lab.change(vector.variation()).await.map_err(ControlError::Failed)?;
+        self.parts.lab.change(vector.variation()).await.map_err(|error| failed(&error))?;
         *self.vector() = vector;
         Ok(())
     }
 
-    async fn put_back(&self, snapshot: &Snapshot, _alone: &Alone<'_>) -> Result<usize, ControlError> {
+    async fn put_back(&self, snapshot: &Snapshot, _alone: &Alone<'_>) -> Result<usize, ApiError> {
         let app = &self.parts.app;
-        app.replace(snapshot.catalogue.clone()).await?;
+        app.store.replace(snapshot.catalogue.clone()).await?;
         app.keys.set_usage(&snapshot.usage);
-        self.parts.lab.restart().await.map_err(ControlError::Failed)?;
+        self.parts.lab.restart().await.map_err(|error| failed(&error))?;
         Ok(snapshot.catalogue.len())
     }
 
@@ -205,29 +190,49 @@ impl Control {
     }
 
     /// Keeps the present state by this name, in place of an earlier state of the same name. Returns the number of animals.
-    async fn keep(&self, name: &str) -> Result<usize, ControlError> {
+    async fn keep(&self, name: &str) -> Result<usize, ApiError> {
         let _alone = self.replacing.lock().await;
         let app = &self.parts.app;
         let snapshot = Snapshot { catalogue: app.store.catalogue()?, usage: app.keys.usage() };
         let animals = snapshot.catalogue.len();
         let mut snapshots = self.snapshots();
         if snapshots.len() >= MOST_SNAPSHOTS && !snapshots.contains_key(name) {
-            return Err(ControlError::TooManySnapshots);
+            let message = format!("there are {MOST_SNAPSHOTS} snapshots already: delete one");
+            return Err(ApiError {
+                status: StatusCode::CONFLICT,
+                code: "too_many",
+                message: message.into(),
+                header: None,
+            });
         }
         snapshots.insert(name.to_owned(), snapshot);
         Ok(animals)
     }
 
-    /// Returns to a kept state; `None` if there is none of this name.
-    async fn restore(&self, name: &str) -> Option<Result<usize, ControlError>> {
+    /// Returns to a kept state. Returns the number of animals.
+    async fn restore(&self, name: &str) -> Result<usize, ApiError> {
         let alone = self.replacing.lock().await;
-        let snapshot = self.snapshots().get(name).cloned()?;
-        Some(self.put_back(&snapshot, &alone).await)
+        let snapshot = self.snapshots().get(name).cloned().ok_or_else(no_snapshot)?;
+        self.put_back(&snapshot, &alone).await
+    }
+
+    /// Refuses a body. The message may repeat text of the body, but no key.
+    fn invalid(&self, message: &str) -> ApiError {
+        ApiError::bad_request("invalid_body", printable(&self.recording.without_keys(message)))
     }
 }
 
+fn no_snapshot() -> ApiError {
+    ApiError::not_found("there is no snapshot of this name")
+}
+
+fn failed(error: &ExtensionError) -> ApiError {
+    tracing::error!(%error, "the laboratory cannot be changed");
+    ApiError::internal()
+}
+
 /// A control that is listening. It ends when it is dropped.
-pub struct Listening {
+pub(crate) struct Listening {
     control: Arc<Control>,
     address: SocketAddr,
     task: JoinHandle<()>,
@@ -239,7 +244,7 @@ impl Listening {
     /// # Errors
     ///
     /// The error of the operating system when the address cannot be used.
-    pub fn start(listener: TcpListener, control: Arc<Control>) -> io::Result<Self> {
+    pub(crate) fn start(listener: TcpListener, control: Arc<Control>) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let task = tokio::spawn(serve(listener, router(Arc::clone(&control), address)));
@@ -247,14 +252,12 @@ impl Listening {
     }
 
     /// The address of the control, with the port that was really taken.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// A warning if the control can be reached from another machine.
-    #[must_use]
-    pub fn exposure(&self) -> Option<String> {
+    pub(crate) fn exposure(&self) -> Option<String> {
         let address = self.address;
         (!address.ip().is_loopback()).then(|| {
             format!(

@@ -1,5 +1,6 @@
 //! The paths by which a test controls the server.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,18 +16,16 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::answers::Wanted;
-use super::{Control, ControlError, MOST_SNAPSHOTS};
+use super::{Control, no_snapshot};
 use crate::Rate;
 use crate::mock::record::Filter;
 use animal_store_reference::clock::TimeSource;
-use animal_store_reference::respond::ApiError;
-use animal_store_reference::respond::WrittenJson;
-use animal_store_secrets::printable::{Printable, printable};
+use animal_store_reference::respond::{ApiError, WrittenJson};
+use animal_store_secrets::printable::Printable;
 
 /// The maximum time by which a clock can be moved at once, in seconds: a thousand years.
 const FARTHEST: i64 = 31_556_952_000;
@@ -38,7 +37,7 @@ type Shared = State<Arc<Control>>;
 type Answer = Result<Response, ApiError>;
 
 /// The router of the control, which listens on `address`.
-pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
+pub(crate) fn router(control: Arc<Control>, address: SocketAddr) -> Router {
     Router::new()
         .route("/reset", post(reset))
         .route("/snapshots", get(snapshots))
@@ -70,8 +69,8 @@ async fn guard(State(address): State<SocketAddr>, request: Request, next: Next) 
         _ => true,
     };
     if headers.contains_key(header::ORIGIN) || is_reached_by_name {
-        return refusal(StatusCode::FORBIDDEN, "forbidden", "pages in browsers may not control the server")
-            .into_response();
+        let message = "pages in browsers may not control the server".into();
+        return ApiError { status: StatusCode::FORBIDDEN, code: "forbidden", message, header: None }.into_response();
     }
     next.run(request).await
 }
@@ -86,27 +85,24 @@ fn is_local(host: &str) -> bool {
     name == "localhost" || is_address
 }
 
-fn refusal(status: StatusCode, code: &'static str, message: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
-    ApiError { status, code, message: message.into(), header: None }
-}
-
 fn done(value: &Value) -> Response {
     WrittenJson(Printable::json(&value.to_string()).to_string().into()).into_response()
 }
 
-/// Refuses a body. The message may repeat text of the body, but no key.
-fn invalid(control: &Control, message: &str) -> ApiError {
-    ApiError::bad_request("invalid_body", printable(&control.recording.without_keys(message)))
-}
-
 /// Reads a body of any media type, because `curl -d` labels JSON as a form.
 fn read<T: DeserializeOwned>(control: &Control, body: &Bytes) -> Result<T, ApiError> {
-    serde_json::from_slice(body).map_err(|error| invalid(control, &error.to_string()))
+    serde_json::from_slice(body).map_err(|error| control.invalid(&error.to_string()))
+}
+
+/// Reads a body that is an object with this member alone.
+fn read_member<T: DeserializeOwned>(control: &Control, body: &Bytes, name: &str) -> Result<T, ApiError> {
+    let mut members: BTreeMap<String, T> = read(control, body)?;
+    let member = members.remove(name).filter(|_| members.is_empty());
+    member.ok_or_else(|| control.invalid(&format!("the body must be an object with the member {name} and no other")))
 }
 
 async fn reset(State(control): Shared) -> Answer {
-    let animals = control.reset().await.map_err(|error| unchanged(&control, error))?;
-    Ok(done(&json!({"animals": animals})))
+    Ok(done(&json!({"animals": control.reset().await?})))
 }
 
 async fn snapshots(State(control): Shared) -> Response {
@@ -120,12 +116,7 @@ async fn keep(State(control): Shared, Path(name): Path<String>) -> Answer {
     if name.chars().count() > LONGEST_NAME {
         return Err(ApiError::bad_request("invalid_body", format!("a name has at most {LONGEST_NAME} characters")));
     }
-    let animals = control.keep(&name).await.map_err(|error| unchanged(&control, error))?;
-    Ok(done(&json!({"name": name, "animals": animals})))
-}
-
-fn no_snapshot() -> ApiError {
-    ApiError::not_found("there is no snapshot of this name")
+    Ok(done(&json!({"name": name, "animals": control.keep(&name).await?})))
 }
 
 async fn forget(State(control): Shared, Path(name): Path<String>) -> Answer {
@@ -134,9 +125,7 @@ async fn forget(State(control): Shared, Path(name): Path<String>) -> Answer {
 }
 
 async fn restore(State(control): Shared, Path(name): Path<String>) -> Answer {
-    let restored = control.restore(&name).await.ok_or_else(no_snapshot)?;
-    let animals = restored.map_err(|error| unchanged(&control, error))?;
-    Ok(done(&json!({"name": name, "animals": animals})))
+    Ok(done(&json!({"name": name, "animals": control.restore(&name).await?})))
 }
 
 fn shown(control: &Control) -> Response {
@@ -150,13 +139,7 @@ async fn clock(State(control): Shared) -> Response {
 }
 
 async fn set_clock(State(control): Shared, body: Bytes) -> Answer {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct To {
-        to: String,
-    }
-    let To { to } = read(&control, &body)?;
-    let time: Timestamp = to.parse().map_err(|error| invalid(&control, &format!("to: {error}")))?;
+    let time: Timestamp = read_member(&control, &body, "to")?;
     if time < Timestamp::UNIX_EPOCH {
         return Err(ApiError::bad_request("invalid_body", "to: it must not be before 1970".to_owned()));
     }
@@ -165,12 +148,7 @@ async fn set_clock(State(control): Shared, body: Bytes) -> Answer {
 }
 
 async fn advance_clock(State(control): Shared, body: Bytes) -> Answer {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct By {
-        seconds: i64,
-    }
-    let By { seconds } = read(&control, &body)?;
+    let seconds = read_member(&control, &body, "seconds")?;
     let refused = || {
         ApiError::bad_request("invalid_body", format!("seconds must be 0 to {FARTHEST}, and end before the year 10000"))
     };
@@ -194,29 +172,13 @@ async fn answers(State(control): Shared) -> Response {
 
 async fn prepare(State(control): Shared, body: Bytes) -> Answer {
     let wanted: Wanted = read(&control, &body)?;
-    let prepared = wanted.prepare().map_err(|message| invalid(&control, &message))?;
-    control.answers.add(prepared);
+    control.answers.add(wanted.prepare().map_err(|message| control.invalid(&message))?);
     Ok(answers(State(control)).await)
 }
 
 async fn forget_answers(State(control): Shared) -> Response {
     control.answers.clear();
     answers(State(control)).await
-}
-
-fn unchanged(control: &Control, error: ControlError) -> ApiError {
-    match error {
-        ControlError::Refused(message) => invalid(control, &message),
-        ControlError::TooManySnapshots => {
-            let message = format!("there are {MOST_SNAPSHOTS} snapshots already: delete one");
-            refusal(StatusCode::CONFLICT, "too_many", message)
-        }
-        ControlError::Store(error) => error.into(),
-        ControlError::Failed(error) => {
-            tracing::error!(%error, "the laboratory cannot be changed");
-            ApiError::internal()
-        }
-    }
 }
 
 async fn faults(State(control): Shared) -> Response {
@@ -229,13 +191,12 @@ async fn faults(State(control): Shared) -> Response {
 }
 
 async fn set_faults(State(control): Shared, body: Bytes) -> Answer {
-    let wanted = read(&control, &body)?;
-    control.set_faults(wanted).await.map_err(|error| unchanged(&control, error))?;
+    control.set_faults(read(&control, &body)?).await?;
     Ok(faults(State(control)).await)
 }
 
 async fn forget_faults(State(control): Shared) -> Answer {
-    control.set_faults(Vec::new()).await.map_err(|error| unchanged(&control, error))?;
+    control.set_faults(Vec::new()).await?;
     Ok(faults(State(control)).await)
 }
 
@@ -244,13 +205,8 @@ async fn delay(State(control): Shared) -> Response {
 }
 
 async fn set_delay(State(control): Shared, body: Bytes) -> Answer {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct To {
-        delay: String,
-    }
-    let To { delay: range } = read(&control, &body)?;
-    let range = range.parse().map_err(|error| invalid(&control, &format!("delay: {error}")))?;
+    let range: String = read_member(&control, &body, "delay")?;
+    let range = range.parse().map_err(|error| control.invalid(&format!("delay: {error}")))?;
     control.parts.delay.set(Some(range));
     Ok(delay(State(control)).await)
 }
@@ -263,7 +219,7 @@ async fn forget_delay(State(control): Shared) -> Response {
 type Wished = Result<Query<Filter>, QueryRejection>;
 
 fn filter(control: &Control, wished: Wished) -> Result<Filter, ApiError> {
-    wished.map(|Query(filter)| filter).map_err(|rejection| invalid(control, &rejection.body_text()))
+    wished.map(|Query(filter)| filter).map_err(|rejection| control.invalid(&rejection.body_text()))
 }
 
 async fn log(State(control): Shared, wished: Wished) -> Answer {

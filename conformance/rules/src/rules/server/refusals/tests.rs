@@ -107,6 +107,12 @@ fn a_request_after_the_wait_is_not_refused_again_unless_others_use_the_key() {
     };
     assert_eq!(again(exhausted(2, "0"), 2, 429), [[5, 4]]);
     assert_eq!(again(exhausted(2, "Mon, 01 Jun 2026 12:00:10 GMT"), 12, 429), [[5, 4]]);
+    assert_eq!(
+        again(exhausted(2, "Mon, 01 Jun 2026 11:00:00 GMT"), 0, 429),
+        [[5, 4]],
+        "it had passed before the refusal"
+    );
+    assert_eq!(again(exhausted(2, "0"), 0, 429), NONE, "clocks of whole seconds");
     assert_eq!(again(exhausted(2, "10"), 11, 429), NONE, "clocks of whole seconds");
     assert_eq!(again(exhausted(2, "soon"), 20, 429), NONE, "nobody can tell how long to wait");
     assert_eq!(again(exhausted(2, "10").list(429, 0, 3), 20, 429), NONE, "the second refusal may have begun a ban");

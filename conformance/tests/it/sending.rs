@@ -1,0 +1,112 @@
+//! The requests of a run: their identifiers, their rate, and their number where responses are slow.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use animal_store_conformance::report::Report;
+use animal_store_conformance::report::text::{self, Detail};
+use animal_store_conformance::{Judge, Options};
+use animal_store_lab::{Layer, Request, Response, Variation};
+use animal_store_reference::Plan;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::verdict::{Status, Verdict};
+use jiff::Timestamp;
+
+use crate::host::Host;
+use crate::{broken, options};
+
+async fn judge(variation: Variation, profile: Profile, change: impl FnOnce(&mut Options)) -> Report {
+    let host = Host::start(Plan::Free, variation).await;
+    let mut options = options(&host.base_url, profile);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
+    options.max_duration = Duration::from_mins(20);
+    change(&mut options);
+    Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict")
+}
+
+fn with(layer: Layer) -> Variation {
+    Variation { layers: vec![layer], ..Variation::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_request_has_an_identifier_which_a_finding_shows_beside_that_of_the_response() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::clone(&seen);
+    let layer = Layer::default().after(move |request: &Request, response: &mut Response, _| {
+        received.lock().expect("no panic").push(request.header("x-request-id").to_owned());
+        response.set("x-request-id", format!("of-server-{}", request.number));
+        if request.is_orders() && response.status == 200 {
+            response.refuse(404);
+        }
+    });
+    let report = judge(with(layer), Profile::Functional, |_| {}).await;
+    let sent = seen.lock().expect("no panic").clone();
+    let different: HashSet<&String> = sent.iter().collect();
+    assert!(sent.len() == report.requests && different.len() == sent.len(), "{} of {}", different.len(), sent.len());
+    assert!(sent.iter().all(|id| id.starts_with("conform-")), "{sent:?}");
+    let orders = report.requirement("orders.exists").expect("a requirement");
+    assert_eq!(orders.status, Status::Fail);
+    let shown = text::render(&report, Detail::Normal, 200).to_string();
+    let ids = shown.lines().find(|line| line.contains(", response of-server-")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(sent.iter().any(|id| ids.contains(&format!("request {id}, "))), "{ids}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_report_has_the_identifier_of_each_created_animal() {
+    let stored = Arc::new(Mutex::new(Vec::new()));
+    let created = Arc::clone(&stored);
+    let layer = Layer::default().after(move |_, response, _| {
+        let id = response.json().filter(|_| response.status == 201).and_then(|pet| pet["id"].as_i64());
+        created.lock().expect("no panic").extend(id);
+    });
+    let report = judge(with(layer), Profile::Functional, |_| {}).await;
+    let mut stored = stored.lock().expect("no panic").clone();
+    let mut reported = report.created_ids.clone();
+    stored.sort_unstable();
+    reported.sort_unstable();
+    assert!(stored.len() > 10 && reported == stored, "{reported:?}, not {stored:?}");
+    assert_eq!(report.created, stored.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_sends_no_more_requests_in_a_second_than_its_rate_allows() {
+    let report = judge(Variation::default(), Profile::Functional, |options| options.rate = "4/s".parse().ok()).await;
+    assert_eq!(report.verdict, Verdict::Conforms, "{:?}", broken(&report));
+    let mut sent: Vec<Timestamp> =
+        report.exchanges.iter().map(|exchange| exchange.sent_at.parse().expect("a time")).collect();
+    sent.sort_unstable();
+    // Times are rounded to milliseconds, and the readings of the simulated clock take some.
+    let too_many = sent.windows(5).find(|five| five[4].duration_since(five[0]).as_millis() < 950);
+    assert_eq!(too_many, None);
+}
+
+/// Judges a server on a Free key, each response of which takes this time.
+async fn slowly(millis: u64, seed: u64) -> Report {
+    let slow = Layer::default().after(move |_, response, _| response.delay += Duration::from_millis(millis));
+    let report = judge(with(slow), Profile::Full, |options| options.seed = seed).await;
+    assert_eq!(report.verdict, Verdict::Conforms, "{millis} ms, seed {seed}: {:?}", broken(&report));
+    report
+}
+
+/// The number of requests with a Free key that a run may take.
+const MOST_ON_FREE: usize = 150;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_responses_do_not_make_a_run_on_a_free_key_more_expensive() {
+    for millis in [400, 600] {
+        for seed in 0..4 {
+            let sent = slowly(millis, seed).await.requests_with_key;
+            assert!(sent <= MOST_ON_FREE, "{sent} requests with the key at {millis} ms, seed {seed}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_slower_responses_make_more_expensive_says_so() {
+    let report = slowly(900, 0).await;
+    let sent = report.requests_with_key;
+    let says = report.notes.iter().any(|note| note.starts_with(&format!("{sent} requests with the key, ")));
+    assert!(sent < 250 && says == (sent > MOST_ON_FREE), "{sent} requests with the key: {:?}", report.notes);
+}
