@@ -108,7 +108,7 @@ pub(crate) struct ChallengeArgs {
 
 /// A format of the report of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportFormat {
+pub(crate) enum ReportFormat {
     /// For people.
     Text,
     /// For programs.

@@ -88,7 +88,7 @@ impl Request {
     }
 
     /// Returns true for `GET /store/orders`.
-    pub(crate) fn is_orders(&self) -> bool {
+    pub fn is_orders(&self) -> bool {
         self.method == Method::GET && self.path == "/store/orders"
     }
 
