@@ -21,7 +21,7 @@ async fn judge(variation: Variation, profile: Profile, change: impl FnOnce(&mut 
     let host = Host::start(Plan::Free, variation).await;
     let mut options = options(&host.base_url, profile);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
-    options.max_duration = Duration::from_mins(20);
+    options.budget.max_duration = Duration::from_mins(20);
     change(&mut options);
     Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict")
 }
@@ -72,7 +72,8 @@ async fn the_report_has_the_identifier_of_each_created_animal() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_sends_no_more_requests_in_a_second_than_its_rate_allows() {
-    let report = judge(Variation::default(), Profile::Functional, |options| options.rate = "4/s".parse().ok()).await;
+    let report =
+        judge(Variation::default(), Profile::Functional, |options| options.budget.rate = "4/s".parse().ok()).await;
     assert_eq!(report.verdict, Verdict::Conforms, "{:?}", broken(&report));
     let mut sent: Vec<Timestamp> =
         report.exchanges.iter().map(|exchange| exchange.sent_at.parse().expect("a time")).collect();
