@@ -119,7 +119,7 @@ fn count(asked: &[(Asked, Form)], scope: &Scope) -> usize {
 }
 
 /// The number of near misses without a valid key that a run on a small plan sends.
-pub(super) const FEW: usize = 46;
+pub(super) const FEW: usize = 44;
 
 /// The number of requests without a valid key that a run of this scope sends after the tour.
 pub(super) fn later(amount: Amount, scope: &Scope) -> usize {

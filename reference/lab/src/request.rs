@@ -88,6 +88,7 @@ impl Request {
     }
 
     /// Returns true for `GET /store/orders`.
+    #[must_use]
     pub fn is_orders(&self) -> bool {
         self.method == Method::GET && self.path == "/store/orders"
     }

@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("../../../templates/report/style.css");
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
 
 /// The SHA-256 digests of the style and of the script in base64, which a test verifies.
-const STYLE_DIGEST: &str = "sha256-8UrsFr7M6OlAhV25u/Xm5pD+mxaBKwpe+Br5YC0Z7sQ=";
+const STYLE_DIGEST: &str = "sha256-PJM/byo8ahMeVBjghuubS2g0+GGCxxj2Gr8NmCoFxsY=";
 const SCRIPT_DIGEST: &str = "sha256-NznkBwNPrABquE0OUvPrbf+YIjNF4uiB6NaZPq3IuRM=";
 
 /// The Content-Security-Policy of the page: nothing may be loaded, and the only style and script are those with these digests.
