@@ -2,10 +2,10 @@
 //!
 //! The plain reference is one lawful server. A [`choices`] entry makes it another lawful one, a [`faults`] entry breaks one
 //! requirement in a way in which real servers do. Either becomes a [`Variation`]: a [`Setting`] of the reference and [`Layer`]s
-//! around it, which see requests before the reference does and responses after it. [`Lab`] is a variation at work, inside a
+//! around it, which see requests before the reference does and responses after it. `Lab` is a variation at work, inside a
 //! server that is otherwise the plain one: `Embedded::start_with(options, variation)` starts one inside another program.
 //!
-//! The program `animal-lab` serves such servers ([`cli`]), makes them a mock that tests control ([`mock`]), and tries test suites
+//! The program `animal-lab` serves such servers ([`cli`]), makes them a mock that tests control (`mock`), and tries test suites
 //! against all of them.
 
 mod around;
