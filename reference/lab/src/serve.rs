@@ -113,6 +113,6 @@ async fn stock(app: &App, animals: Vec<NewPet>) -> Result<String, StoreError> {
         return Ok("the database has animals already, so --animals adds none\n".to_owned());
     }
     let notice = format!("animals: {}\n", animals.len());
-    app.store.replace((1..).zip(animals).collect()).await?;
+    app.replace((1..).zip(animals).collect()).await?;
     Ok(notice)
 }

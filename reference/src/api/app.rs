@@ -7,8 +7,9 @@ use axum::http::HeaderValue;
 use clap::Parser;
 
 use crate::api::auth::KeyRing;
+use crate::api::body_cache::{BUDGET, BodyCache};
 use crate::domain::{clock::Clock, rate_limit::BanPolicy};
-use crate::store::Store;
+use crate::store::{Catalogue, Store, StoreError};
 
 /// The path of the health check, which needs no key.
 pub(crate) const HEALTH: &str = "/healthz";
@@ -98,6 +99,7 @@ pub struct App {
     pub options: AppOptions,
     /// The link to the successor of `GET /pets/{petId}`.
     pub(crate) successor: HeaderValue,
+    pub(crate) bodies: BodyCache,
     requests: AtomicU64,
 }
 
@@ -113,6 +115,7 @@ impl App {
         Self {
             successor: successor.try_into().expect("a base path has only characters that a header may have"),
             keys: KeyRing::new(Arc::clone(&store)),
+            bodies: BodyCache::new(BUDGET),
             requests: AtomicU64::new(1),
             store,
             options,
@@ -122,6 +125,17 @@ impl App {
     /// Returns true if a path belongs to the API, so that its requests need a key.
     pub fn serves(&self, path: &str) -> bool {
         below(&self.options.base_path, path).is_some() && ![HEALTH, OPENAPI].contains(&path)
+    }
+
+    /// Replaces the present catalogue.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; the present catalogue stays, unless it is [`StoreError::OutcomeUnknown`].
+    pub async fn replace(&self, catalogue: Catalogue) -> Result<(), StoreError> {
+        self.store.replace(catalogue).await?;
+        self.bodies.clear();
+        Ok(())
     }
 
     /// A number for a request that no other request of this process has.

@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod auth;
+mod body_cache;
 pub mod extension;
 mod handlers;
 pub(crate) mod input;

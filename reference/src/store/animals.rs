@@ -88,7 +88,7 @@ impl Store {
         Ok(animals)
     }
 
-    /// Replaces the present catalogue.
+    /// Replaces the present catalogue. The cache of response bodies is not cleared: use `App::replace` while a server runs.
     ///
     /// # Errors
     ///

@@ -179,7 +179,7 @@ impl Control {
 
     async fn put_back(&self, snapshot: &Snapshot, _alone: &Alone<'_>) -> Result<usize, ApiError> {
         let app = &self.parts.app;
-        app.store.replace(snapshot.catalogue.clone()).await?;
+        app.replace(snapshot.catalogue.clone()).await?;
         app.keys.set_usage(&snapshot.usage);
         self.parts.lab.restart().await.map_err(|error| failed(&error))?;
         Ok(snapshot.catalogue.len())
