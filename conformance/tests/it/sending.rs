@@ -83,7 +83,7 @@ async fn a_run_sends_no_more_requests_in_a_second_than_its_rate_allows() {
     assert_eq!(too_many, None);
 }
 
-/// Judges a server on a Free key, each response of which takes this time.
+/// Judges a server on a Free key. Each of its responses takes this time.
 async fn slowly(millis: u64, seed: u64) -> Report {
     let slow = Layer::default().after(move |_, response, _| response.delay += Duration::from_millis(millis));
     let report = judge(with(slow), Profile::Full, |options| options.seed = seed).await;

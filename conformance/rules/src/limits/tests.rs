@@ -4,6 +4,7 @@ use crate::catalogue::plan::PlanLimits;
 use crate::history::History;
 use crate::limits::Limiter;
 use crate::tests::TraceBuilder;
+use crate::trace::exchange::Request;
 
 /// The best way of counting, and the kinds of what it does not explain.
 fn explained(builder: TraceBuilder) -> (Hypothesis, Vec<Kind>) {
@@ -275,6 +276,77 @@ fn the_count_of_a_day_is_not_that_of_a_minute_that_slides() {
     assert!(days_shown > 2, "{days_shown} responses show the day");
     let (best, kinds) = explained(builder);
     assert_eq!((best.cut, kinds), (Cut::Weighted, vec![]), "{best}");
+}
+
+/// The explanation of a key that nobody else uses, with 60 requests per minute: four rounds in a minute in which every request is known.
+/// A round adds to a trace, and takes from Remaining what it uses.
+fn of_rounds(mut round: impl FnMut(TraceBuilder, &mut u64) -> TraceBuilder) -> (Failures, Vec<Kind>) {
+    let mut builder = TraceBuilder::new().plan(Some(PlanLimits { per_minute: 60, per_day: 1_000 }));
+    builder = builder.change_context(|context| context.exclusive_key = true).window(60).list(200, 59, 60);
+    builder = builder.wait(121).window(59).list(200, 59, 60);
+    let mut remaining = 59;
+    for _ in 0..4 {
+        builder = round(builder, &mut remaining);
+    }
+    let (best, kinds) = explained(builder);
+    (best.failures, kinds)
+}
+
+/// Adds a request that takes this number from Remaining.
+fn uses(builder: TraceBuilder, request: Request, status: u16, cost: u64, remaining: &mut u64) -> TraceBuilder {
+    *remaining -= cost;
+    builder.ask(request, status, String::new()).with_rate_limit(*remaining, 60)
+}
+
+fn malformed_body(builder: TraceBuilder, remaining: u64) -> TraceBuilder {
+    builder.refused_create(400).with_rate_limit(remaining, 60)
+}
+
+#[test]
+fn a_server_may_spare_malformed_requests_and_count_another_refusal() {
+    let of_orders = |status, cost| {
+        of_rounds(|builder, remaining| {
+            let builder = malformed_body(builder, *remaining);
+            let builder = uses(builder, Request::new("GET", "/store/orders"), status, cost, remaining);
+            *remaining -= 1;
+            builder.list(200, *remaining, 60)
+        })
+    };
+    for status in [402, 403, 413, 501] {
+        assert_eq!(of_orders(status, 1).1, [], "{status} counts");
+        assert_eq!(of_orders(status, 0).1, [], "{status} does not count");
+    }
+    assert_ne!(of_orders(200, 0).1, [], "a success counts");
+}
+
+#[test]
+fn a_server_may_spare_malformed_bodies_and_count_malformed_queries() {
+    let of_list = |cost| {
+        of_rounds(|builder, remaining| {
+            let builder = malformed_body(builder, *remaining);
+            let builder = uses(builder, Request::new("GET", "/pets").query("limit=0"), 400, 1, remaining);
+            *remaining -= cost;
+            builder.list(200, *remaining, 60)
+        })
+    };
+    assert_eq!(of_list(1), (Failures::Free(Failed::MalformedBody), vec![]));
+    assert_ne!(of_list(3).1, [], "a success counts once");
+}
+
+#[test]
+fn a_spared_request_may_count_for_others_until_it_has_been_dealt_with() {
+    let beside = |counted_meanwhile| {
+        let mut number = 2;
+        of_rounds(|builder, remaining| {
+            let builder = malformed_body(builder, *remaining);
+            *remaining -= 1;
+            let builder = malformed_body(builder, *remaining).list(200, *remaining - counted_meanwhile, 60);
+            number += 3;
+            builder.together(number - 1..=number)
+        })
+    };
+    assert_eq!(beside(0), (Failures::Free(Failed::Any), vec![]));
+    assert_eq!(beside(1), (Failures::Free(Failed::Any), vec![]));
 }
 
 /// A row of the worked trace: the seconds after noon, the status code, Remaining, and the seconds from noon to the Reset.

@@ -53,7 +53,7 @@ pub(super) struct Trial {
     pub(super) took: Duration,
     /// The end of the suite's output.
     pub(super) output: Printable,
-    /// What a suite has to do to see the fault, and how it can show it, if this one missed it.
+    /// The steps that show a missed fault: the effort of a suite to see it, and a request that shows it.
     pub(super) shown_by: Option<(Sight, String)>,
 }
 
@@ -107,7 +107,7 @@ struct Tried {
     /// The end of the suite's output, unless it accepted a lawful server.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<Printable>,
-    /// What a suite has to do to see the fault, if this one missed it.
+    /// The effort of a suite to see the fault, if this suite missed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_with: Option<Sight>,
     /// How a suite can show the fault, if this one missed it.

@@ -126,7 +126,7 @@ fn sent(request: &Request) -> Option<HttpRequest> {
     builder.header("content-length", body.len()).body(Body::from(body)).ok()
 }
 
-/// What a suite has to do to see a fault, the easiest first.
+/// The effort of a suite to see a fault, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Sight {
