@@ -1,10 +1,11 @@
 //! The options of the program.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use animal_store_reference::app::{count, seconds};
+use animal_store_reference::app::seconds;
 use animal_store_reference::{Plan, config};
 use clap::{Args, ValueEnum};
 
@@ -85,8 +86,8 @@ pub(crate) struct ChallengeArgs {
     pub(crate) plan: Plan,
 
     /// Servers to try at a time [default: the number of processors]
-    #[arg(long, value_name = "COUNT", value_parser = count)]
-    pub(crate) jobs: Option<usize>,
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) jobs: Option<NonZeroUsize>,
 
     /// How long COMMAND may take for one server, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]

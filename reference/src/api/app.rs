@@ -7,7 +7,7 @@ use axum::http::HeaderValue;
 use clap::Parser;
 
 use crate::api::auth::KeyRing;
-use crate::api::body_cache::{BUDGET, BodyCache};
+use crate::api::body_cache::{self, BodyCache};
 use crate::domain::{clock::Clock, rate_limit::BanPolicy};
 use crate::store::{Catalogue, Store, StoreError};
 
@@ -32,15 +32,6 @@ pub fn seconds(text: &str) -> Result<Duration, &'static str> {
     seconds.map(Duration::from_secs_f64).ok_or("it must be a number of seconds, more than 0 and at most a day")
 }
 
-/// Reads a count of at least 1.
-///
-/// # Errors
-///
-/// A sentence that says which numbers are possible.
-pub fn count(text: &str) -> Result<usize, &'static str> {
-    text.parse().ok().filter(|count| (1..=1_000_000).contains(count)).ok_or("it must be 1 to 1000000")
-}
-
 /// The settings of the application. The defaults are those of the command line.
 #[derive(Clone, Debug, Parser)]
 pub struct AppOptions {
@@ -57,8 +48,8 @@ pub struct AppOptions {
     pub ban: BanPolicy,
 
     /// Connections served at a time; more wait
-    #[arg(long, value_name = "COUNT", default_value = "4096", value_parser = count, help_heading = "Bounds")]
-    pub max_connections: usize,
+    #[arg(long, value_name = "COUNT", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Bounds")]
+    pub max_connections: u32,
 
     /// How long a TLS handshake or the next request's head may take, and a client may read nothing of a response; a connection may
     /// be idle for as long
@@ -115,7 +106,7 @@ impl App {
         Self {
             successor: successor.try_into().expect("a base path has only characters that a header may have"),
             keys: KeyRing::new(Arc::clone(&store)),
-            bodies: BodyCache::new(BUDGET),
+            bodies: body_cache::new(),
             requests: AtomicU64::new(1),
             store,
             options,

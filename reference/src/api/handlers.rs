@@ -57,13 +57,7 @@ pub(crate) async fn get(
 fn find(app: &App, id: Option<i64>) -> Result<Bytes, ApiError> {
     let unknown = || ApiError::not_found("no animal has this identifier");
     let id = id.ok_or_else(unknown)?;
-    let generation = app.bodies.generation();
-    if let Some(body) = app.bodies.get(generation, id) {
-        return Ok(body);
-    }
-    let body = app.store.animal(id, render)?.ok_or_else(unknown)?;
-    app.bodies.put(generation, id, &body);
-    Ok(body)
+    app.bodies.get_or_insert_with(&id, || app.store.animal(id, render)?.ok_or_else(unknown))
 }
 
 /// Adds an animal, and answers once it would survive a power cut. 400, 408, 413 or 415 for a body that cannot be used.
@@ -74,11 +68,8 @@ pub(crate) async fn create(
 ) -> Result<(StatusCode, WrittenJson), ApiError> {
     let pet = new_pet(&headers, body)?;
     let (name, category_id, status) = (pet.name.clone(), pet.category_id, pet.status);
-    let generation = app.bodies.generation();
     let id = app.store.create(pet).await?;
-    let body = render(AnimalRow { id, name: &name, category_id, status });
-    app.bodies.put(generation, id, &body);
-    Ok((StatusCode::CREATED, WrittenJson(body)))
+    Ok((StatusCode::CREATED, WrittenJson(render(AnimalRow { id, name: &name, category_id, status }))))
 }
 
 fn render(pet: AnimalRow<'_>) -> Bytes {

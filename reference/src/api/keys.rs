@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
 use rustls::crypto::ring;
 use sha2::{Digest, Sha256};
 
@@ -116,7 +117,7 @@ pub fn parse_given<T: AsRef<str>>(texts: &[T]) -> Result<Vec<StartKey>, String> 
         let wrong = |defect| format!("key {number} of --key or ANIMAL_STORE_KEYS {defect}");
         let (plan, key) = entry.split_once('=').ok_or_else(|| wrong("is not PLAN=KEY, such as free=my-key"))?;
         let no_plan = || wrong("has no known plan before `=`: it must be free, pro, business or enterprise");
-        let plan = Plan::named(plan).ok_or_else(no_plan)?;
+        let plan = Plan::from_str(plan, false).map_err(|_unknown| no_plan())?;
         // `b64token` of RFC 6750 section 2.1.
         let letters = key.trim_end_matches('=');
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);

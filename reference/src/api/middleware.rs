@@ -37,7 +37,7 @@ pub(crate) async fn layer(State(app): State<Arc<App>>, mut request: Request, nex
     if status.is_server_error() {
         tracing::error!(request = number, route, status = status.as_u16(), "a request failed");
     }
-    let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let micros = started.elapsed().as_micros() as u64;
     tracing::debug!(target: "access", request = number, method, route, status = status.as_u16(), micros);
     response
 }
@@ -50,11 +50,8 @@ fn loggable(method: &Method) -> &'static str {
 
 /// Lets a request into the API with a valid key and within its limits, receives its body, and adds the rate-limit headers.
 async fn admit_and_run(app: &App, now: u64, mut request: Request, next: Next) -> Response {
-    let (mut quota, mut refusal) = (None, None);
-    if app.serves(request.uri().path()) {
-        let (reported, unadmitted) = admit(app, request.headers(), now);
-        (quota, refusal) = (Some(reported), unadmitted);
-    }
+    let (quota, refusal) = app.serves(request.uri().path()).then(|| admit(app, request.headers(), now)).unzip();
+    let mut refusal = refusal.flatten();
     let malformed = malformed(&request);
     // The next request cannot be distinguished from the body of a malformed one.
     let mut ends_connection = malformed.is_some();

@@ -64,9 +64,9 @@ pub fn serve(program: &'static str, args: &ServeArgs, extension: impl Extension)
 
 /// Raises the limit of open files as far as `wanted` connections need and the system allows, and returns the number of connections that
 /// are possible. Fewer connections are better than clients that are lost when the process has no file left for them.
-fn possible_connections(wanted: usize) -> Result<usize, Failure> {
-    let reserved = store::open_files() + OTHER_FILES;
-    let needed = (wanted + reserved) as u64;
+fn possible_connections(wanted: u32) -> Result<u32, Failure> {
+    let reserved = (store::open_files() + OTHER_FILES) as u64;
+    let needed = u64::from(wanted) + reserved;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = maximum.map_or(needed, |maximum| maximum.min(needed));
     if current.is_some_and(|current| current < raised) {
@@ -74,7 +74,7 @@ fn possible_connections(wanted: usize) -> Result<usize, Failure> {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum });
     }
     let Some(limit) = getrlimit(Resource::Nofile).current else { return Ok(wanted) };
-    let possible = (limit as usize).saturating_sub(reserved).min(wanted);
+    let possible = limit.saturating_sub(reserved).min(wanted.into()) as u32;
     let allowed = format!("the process may open {limit} files (ulimit -n)");
     if possible == 0 {
         let message = format!("{allowed}, which leaves none for connections: raise it, for example to {needed}");

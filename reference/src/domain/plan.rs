@@ -43,11 +43,6 @@ impl Plan {
         }
     }
 
-    /// The plan of this name, with the figures that it has without an agreement.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::value_variants().iter().copied().find(|plan| plan.name() == name)
-    }
-
     /// The plan's name in lower case: `free`, `pro`, `business` or `enterprise`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -113,7 +113,7 @@ impl Server {
         let (end_saving, ended) = oneshot::channel();
         let saving = tokio::spawn(save_usage(Arc::clone(&app), ended));
         let (entrance, mut connections, graceful) = (routes::router(&app), JoinSet::new(), GracefulShutdown::new());
-        let places = Arc::new(Semaphore::new(app.options.max_connections));
+        let places = Arc::new(Semaphore::new(app.options.max_connections as usize));
 
         let mut stop = std::pin::pin!(stop);
         let stopped = loop {

@@ -104,9 +104,8 @@ fn short_lived(names: Vec<String>, common_name: &str) -> Result<CertificateParam
 
 /// The names in the certificate of a server that listens at an address.
 fn names(address: Option<IpAddr>) -> Vec<String> {
-    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
-    names.extend(address.filter(|ip| !ip.is_loopback() && !ip.is_unspecified()).map(|ip| ip.to_string()));
-    names
+    let other = address.filter(|ip| !ip.is_loopback() && !ip.is_unspecified()).map(|ip| ip.to_string());
+    ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(other).collect()
 }
 
 fn acceptor(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<TlsAcceptor, rustls::Error> {

@@ -79,12 +79,9 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
 
 /// The plan of the reference for that of the judge. The two products share no type on purpose.
 fn plan(judged: &JudgedPlan) -> Plan {
-    match (Plan::named(judged.name()), judged.plan_limits()) {
-        (Some(Plan::Enterprise), Some(agreed)) => {
-            Plan::Custom(Limits { per_minute: agreed.per_minute, per_day: agreed.per_day })
-        }
-        (plan, _) => plan.unwrap_or(Plan::Enterprise),
-    }
+    judged.plan_limits().map_or(Plan::Enterprise, |judged| {
+        Plan::Custom(Limits { per_minute: judged.per_minute, per_day: judged.per_day })
+    })
 }
 
 /// The clock of the judge as the clock of the server.

@@ -12,6 +12,7 @@ mod subject;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -142,7 +143,7 @@ async fn challenge(args: &ChallengeArgs, mut subjects: Vec<Subject>) -> Result<R
     if let Some(least) = args.at_least.filter(|least| *least > faults) {
         return Err(Failure::Usage(format!("--at-least {least}: only {faults} faults are tried")));
     }
-    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
+    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(2, NonZeroUsize::get);
     let mut report = Report::new(bench.suite.line(), args.fast_windows, plan, &plain);
     let mut running = JoinSet::new();
     let mut progress = Progress::begin(subjects.len(), plain.took, jobs);
