@@ -103,7 +103,7 @@ fn assemble_with(
         profile: judging.scope.profile,
         side: judging.scope.side,
         strict: judging.strict,
-        started_at: counts.first.map(|time| time.to_string()),
+        started_at: counts.first,
         requests: counts.requests,
         requests_with_key: counts.with_key,
         refused: counts.refused,
@@ -277,7 +277,7 @@ fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<
     limit.or(remaining).or(reset)?;
     Some(WindowPoint {
         exchange: exchange.number,
-        at: exchange.received_at.to_string(),
+        at: exchange.received_at,
         key: presentation.key_alias(exchange),
         status: response.status,
         limit,

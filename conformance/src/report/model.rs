@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::counting::Counting;
@@ -59,7 +60,8 @@ pub struct Report {
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
     /// The time at which the first request was sent, RFC 3339 in UTC.
-    pub started_at: Option<String>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub started_at: Option<Timestamp>,
     /// The number of requests that were sent.
     pub requests: usize,
     /// The number of requests with a key that the server may count them against.
@@ -329,11 +331,9 @@ pub struct ReportedExchange {
     #[serde(skip, default = "other_key")]
     pub key: KeyAlias,
     /// The time at which the request was sent, RFC 3339 in UTC.
-    pub sent_at: String,
-    /// The time at which the response was complete or failed, RFC 3339 in UTC.
-    #[serde(skip)]
-    pub received_at: String,
-    /// The time between the two, in microseconds.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub sent_at: Timestamp,
+    /// The time until the response was complete or failed, in microseconds.
     #[serde(skip)]
     pub elapsed_us: u64,
     /// The request.
@@ -434,7 +434,8 @@ pub struct WindowPoint {
     /// The number of the exchange in the run.
     pub exchange: usize,
     /// The time at which the response was complete, RFC 3339 in UTC, by the judge's clock.
-    pub at: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub at: Timestamp,
     /// The key of the request.
     pub key: KeyAlias,
     /// The status of the response.

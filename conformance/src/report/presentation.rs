@@ -114,8 +114,7 @@ impl<'t> Presentation<'t> {
             probe: exchange.probe.to_string(),
             step: self.own(&exchange.step),
             key: self.key_alias(exchange),
-            sent_at: exchange.sent_at.to_string(),
-            received_at: exchange.received_at.to_string(),
+            sent_at: exchange.sent_at,
             // A clock that was set back in between makes the time negative.
             elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
             request: ReportedRequest {

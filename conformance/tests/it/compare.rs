@@ -17,7 +17,7 @@ fn broken(name: &str, version: &str, started_at: &str) -> Report {
     let mut report = sample::report();
     report.target.implementation.name = Some(name.to_owned());
     report.target.implementation.version = Some(version.to_owned());
-    report.started_at = Some(started_at.to_owned());
+    report.started_at = started_at.parse().ok();
     report
 }
 

@@ -1,5 +1,6 @@
 //! The implementations in a comparison, with their titles and their latest reports.
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Input;
@@ -32,7 +33,7 @@ pub struct Column {
     /// The number of stated requirements that were selected.
     pub stated: usize,
     /// The time at which the run began, RFC 3339 in UTC.
-    pub started_at: Option<String>,
+    pub started_at: Option<Timestamp>,
     /// The version of the judge.
     pub judge: String,
     /// The catalogue that the implementation was judged by, as an index into the catalogues of the comparison.
@@ -89,7 +90,7 @@ pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec
             strict: report.strict,
             held: stated.count(&[Outcome::Held]),
             stated: stated.selected(),
-            started_at: report.started_at.clone(),
+            started_at: report.started_at,
             judge: report.tool.version.clone(),
             catalogue: catalogues.iter().position(|catalogue| *catalogue == report.catalogue).unwrap_or_default(),
             rerun_command: report.rerun_command.clone(),

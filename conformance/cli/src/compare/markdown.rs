@@ -42,7 +42,7 @@ fn implementations(out: &mut String, comparison: &Comparison) -> std::fmt::Resul
             column.held,
             column.stated,
             column.profile.as_str(),
-            text(column.started_at.as_deref().unwrap_or("nothing was sent")),
+            text(&column.started_at.map_or("nothing was sent".to_owned(), |time| time.to_string())),
             text(&catalogue.version),
             text(catalogue.short()),
         )?;

@@ -6,7 +6,6 @@
 mod column;
 mod markdown;
 
-use jiff::Timestamp;
 use serde::Serialize;
 
 pub use column::Column;
@@ -92,7 +91,8 @@ impl Comparison {
 /// Compares reports. There must be at least one.
 #[must_use]
 pub fn compare(mut inputs: Vec<Input>) -> Comparison {
-    inputs.sort_by_cached_key(|input| (column::key(&input.report), time_of(&input.report), input.file.clone()));
+    // A run that sent nothing has no time, and comes first.
+    inputs.sort_by_cached_key(|input| (column::key(&input.report), input.report.started_at, input.file.clone()));
     let latest = column::latest(&inputs);
     let mut catalogues: Vec<CatalogueVersion> = inputs.iter().map(|input| input.report.catalogue.clone()).collect();
     catalogues.sort_by(|a, b| (&a.version, &a.digest).cmp(&(&b.version, &b.digest)));
@@ -111,11 +111,6 @@ pub fn compare(mut inputs: Vec<Input>) -> Comparison {
 #[must_use]
 pub fn json(comparison: &Comparison) -> String {
     crate::formats::json::pretty(comparison)
-}
-
-/// The time at which the run began. A run that sent nothing has none, and comes first.
-fn time_of(report: &Report) -> Option<Timestamp> {
-    report.started_at.as_ref().and_then(|time| time.parse().ok())
 }
 
 /// The identifiers of all reports, each once. An identifier that only some reports have follows its predecessor there.

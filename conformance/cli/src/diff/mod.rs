@@ -3,6 +3,7 @@
 //! A regression fails a pipeline: a requirement that held is broken now, or was selected and can no longer be judged. A run with a smaller
 //! scope is no regression.
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use animal_store_conformance::report::{Report, RequirementReport};
@@ -37,7 +38,7 @@ pub struct Side {
     /// The base URL that was judged.
     pub base_url: String,
     /// The time of the first request, RFC 3339 in UTC.
-    pub started_at: Option<String>,
+    pub started_at: Option<Timestamp>,
     /// The profile.
     pub profile: Profile,
     /// The verdict.
@@ -167,7 +168,7 @@ fn choices(before: &Report, after: &Report) -> Vec<ChoiceChange> {
 fn side(report: &Report) -> Side {
     Side {
         base_url: report.target.base_url.clone(),
-        started_at: report.started_at.clone(),
+        started_at: report.started_at,
         profile: report.profile,
         verdict: report.verdict,
     }

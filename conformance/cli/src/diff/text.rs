@@ -54,7 +54,7 @@ fn side(out: &mut String, name: &str, side: &Side) -> std::fmt::Result {
     let about = format!(
         "{} · {} · profile {}",
         side.verdict.as_str(),
-        side.started_at.as_deref().map_or("nothing was sent", |time| time.get(..19).unwrap_or(time)),
+        side.started_at.map_or("nothing was sent".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%S").to_string()),
         side.profile.as_str()
     );
     writeln!(out, "{BOLD}{name}{BOLD:#}  {}\n   {DIM}{}{DIM:#}", line(&side.base_url, 3), line(&about, 3))

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::summary::{lines, sentence};
@@ -201,8 +201,7 @@ fn invocation(report: &Report) -> Value {
         "exitCodeDescription": report.headline(),
         "toolExecutionNotifications": notifications,
     });
-    let start = report.started_at.as_ref().and_then(|time| time.parse::<Timestamp>().ok());
-    if let Some(start) = start {
+    if let Some(start) = report.started_at {
         let duration = SignedDuration::from_millis(i64::try_from(report.duration_ms).unwrap_or(0));
         invocation["startTimeUtc"] = format!("{start:.3}").into();
         invocation["endTimeUtc"] = format!("{:.3}", start.saturating_add(duration).unwrap_or(start)).into();

@@ -37,19 +37,18 @@ pub(super) struct Line<'r> {
 
 /// The requests of a report. A report that was read from a file contains none.
 pub(super) fn listed(report: &Report) -> Requests<'_> {
-    let start = report.exchanges.first().and_then(sent_at);
+    let exchanges = report.exchanges.iter().take(MAX_LISTED);
     Requests {
-        listed: report.exchanges.iter().take(MAX_LISTED).map(|exchange| line(report, start, exchange)).collect(),
+        listed: exchanges.map(|exchange| line(report, report.exchanges[0].sent_at, exchange)).collect(),
         further: report.exchanges.len().saturating_sub(MAX_LISTED),
     }
 }
 
-fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r ReportedExchange) -> Line<'r> {
-    let since = start.zip(sent_at(exchange)).map(|(start, sent)| sent.duration_since(start).as_secs_f64());
+fn line<'r>(report: &Report, start: Timestamp, exchange: &'r ReportedExchange) -> Line<'r> {
     Line {
         exchange,
         target: report.shown_target(&exchange.request.url),
-        after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
+        after: format!("{:.3} s", exchange.sent_at.duration_since(start).as_secs_f64()),
         took: format!("{:.1}", exchange.elapsed_us as f64 / 1000.0),
         outcome: exchange
             .response
@@ -62,8 +61,4 @@ fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r ReportedExc
             .filter(|body| !body.text.is_empty())
             .map(|body| at_most(&body.text, MAX_SENT)),
     }
-}
-
-fn sent_at(exchange: &ReportedExchange) -> Option<Timestamp> {
-    exchange.sent_at.parse().ok()
 }

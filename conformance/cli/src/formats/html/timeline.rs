@@ -3,8 +3,6 @@
 //! A run sends a hundred requests in a second and then waits for most of a minute, so a linear time axis would show a few vertical
 //! lines. Here each response takes the same width, and a pause takes a fixed width and has a label.
 
-use jiff::Timestamp;
-
 use super::labels::{figure, seconds};
 use animal_store_conformance::layout::counted;
 use animal_store_conformance::report::{KeyAlias, WindowPoint};
@@ -83,13 +81,12 @@ type Sample<'r> = (f64, &'r WindowPoint);
 
 /// A chart for each valid key with at least two responses with rate-limit headers.
 pub(super) fn charts(timeline: &[WindowPoint]) -> Vec<Chart> {
-    let timed = timeline.iter().filter_map(|point| Some((point.at.parse::<Timestamp>().ok()?, point)));
-    let Some((start, _)) = timed.clone().next() else { return Vec::new() };
+    let Some(start) = timeline.first().map(|point| point.at) else { return Vec::new() };
     let mut charts = Vec::new();
     for (key, title) in [(KeyAlias::Main, "The main key"), (KeyAlias::Quota, "The quota key")] {
-        let of_key = timed.clone().filter(|(_, point)| point.key == key);
+        let of_key = timeline.iter().filter(|point| point.key == key);
         let samples: Vec<Sample<'_>> =
-            of_key.map(|(time, point)| (time.duration_since(start).as_secs_f64(), point)).collect();
+            of_key.map(|point| (point.at.duration_since(start).as_secs_f64(), point)).collect();
         if samples.iter().filter(|(_, point)| point.remaining.is_some()).count() >= 2 {
             charts.push(Chart { title, ..chart(&samples) });
         }
@@ -239,7 +236,7 @@ mod tests {
     use super::*;
 
     fn point(exchange: usize, second: f64, status: u16, remaining: Option<i64>, reset: i64) -> WindowPoint {
-        let at = Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs_f64(second);
+        let at = jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs_f64(second);
         serde_json::from_value(serde_json::json!({
             "exchange": exchange, "at": at.to_string(), "key": "main", "status": status, "limit": 3, "remaining": remaining, "reset": reset,
         }))
