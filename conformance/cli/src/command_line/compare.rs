@@ -10,6 +10,7 @@ use super::report_files::replace_file;
 use crate::compare::{self, Comparison, Input};
 use crate::diff::{self, UnusableReport};
 use crate::exit_code::ExitCode;
+use crate::formats::json;
 use animal_store_conformance::redaction::{Printable, printable};
 
 /// Compare any number of JSON reports: requirements and choices by implementation
@@ -65,7 +66,7 @@ impl Format {
     fn render(self, comparison: &Comparison) -> Printable {
         match self {
             Format::Markdown => Printable::document(&compare::markdown(comparison)),
-            Format::Json => Printable::json(&compare::json(comparison)),
+            Format::Json => Printable::json(&json::render(comparison)),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::command_line::output::{print, usage};
 use crate::command_line::values::OutputFormat;
 use crate::diff::{self, Difference, UnusableReport};
 use crate::exit_code::ExitCode;
+use crate::formats::json;
 use animal_store_conformance::redaction::Printable;
 
 /// Compare two JSON reports
@@ -34,7 +35,7 @@ impl Arguments {
             Ok(difference) => {
                 let text = match self.format.unwrap_or_default() {
                     OutputFormat::Text => diff::render(&difference),
-                    OutputFormat::Json => Printable::json(&diff::json(&difference)),
+                    OutputFormat::Json => Printable::json(&json::render(&difference)),
                 };
                 print(text, if difference.regression { ExitCode::Violation } else { ExitCode::Success })
             }

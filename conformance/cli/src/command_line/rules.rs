@@ -3,6 +3,7 @@
 use crate::command_line::usage_error::UsageError;
 use crate::command_line::values::OutputFormat;
 use crate::explain;
+use crate::formats::json;
 use animal_store_conformance::redaction::Printable;
 use animal_store_rules::catalogue::{Requirement, catalogue};
 
@@ -29,7 +30,7 @@ impl Arguments {
             let explanation = explain::explain(requirement);
             return Ok(match format {
                 OutputFormat::Text => explain::text(&explanation),
-                OutputFormat::Json => Printable::json(&explain::json(&explanation)),
+                OutputFormat::Json => Printable::json(&json::render(&explanation)),
             });
         }
         let matching: Vec<&Requirement> =
@@ -39,7 +40,7 @@ impl Arguments {
         }
         Ok(match format {
             OutputFormat::Text => explain::list(&matching),
-            OutputFormat::Json => Printable::json(&explain::json(&matching)),
+            OutputFormat::Json => Printable::json(&json::render(&matching)),
         })
     }
 }

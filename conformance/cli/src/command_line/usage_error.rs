@@ -5,7 +5,7 @@ use std::path::Path;
 
 use animal_store_conformance::UnusableOptions;
 use animal_store_conformance::http::errors::of_file;
-use animal_store_rules::catalogue::catalogue;
+use animal_store_rules::catalogue::{catalogue, nearest};
 use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::trace::keys::UnusableKey;
 
@@ -164,16 +164,10 @@ fn choice(name: &str, known: &[String]) -> String {
     if known.is_empty() {
         return format!(": it defines none. Add a table [environments.{name}]");
     }
-    let meant = nearest(name, known.iter().map(String::as_str));
-    let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
-    format!("{meant} (defined: {})", known.join(", "))
+    format!("{} (defined: {})", did_you_mean(name, known.iter().map(String::as_str)), known.join(", "))
 }
 
-/// The known name most similar to a misspelt one, if any is similar.
-pub(super) fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    names
-        .map(|name| (strsim::jaro_winkler(name, typed), name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .map(|(_, name)| name)
+/// The known name that was probably meant, as the end of a sentence, if any is similar.
+pub(super) fn did_you_mean<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> String {
+    nearest(typed, names, 0.8).map_or_else(String::new, |meant| format!(": did you mean {meant}?"))
 }

@@ -107,12 +107,6 @@ pub fn compare(mut inputs: Vec<Input>) -> Comparison {
     }
 }
 
-/// The comparison as JSON, indented, with a line break at its end.
-#[must_use]
-pub fn json(comparison: &Comparison) -> String {
-    crate::formats::json::pretty(comparison)
-}
-
 /// The identifiers of all reports, each once. An identifier that only some reports have follows its predecessor there.
 fn ids(reports: &[&Report]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();

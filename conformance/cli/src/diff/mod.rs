@@ -105,12 +105,6 @@ pub fn compare(before: &Report, after: &Report) -> Difference {
     }
 }
 
-/// The difference as JSON, indented, with a line break at its end.
-#[must_use]
-pub fn json(difference: &Difference) -> String {
-    crate::formats::json::pretty(difference)
-}
-
 /// The identifiers of both reports, each once, in the order of the specification.
 fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r str> {
     let removed = before.requirements.iter().filter(|r| after.requirement(&r.id).is_none());

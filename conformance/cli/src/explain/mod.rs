@@ -4,20 +4,17 @@ pub mod examples;
 
 use std::fmt::Write;
 
-use anstyle::Style;
 use serde::Serialize;
 
 use crate::formats::written;
 use animal_store_conformance::layout::{at_most, wrap};
 use animal_store_conformance::redaction::Printable;
 use animal_store_conformance::report::ReportedExchange;
+use animal_store_conformance::report::text::{BOLD, DIM};
 use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
 use animal_store_rules::limits::WORKED_TRACE;
 use animal_store_rules::near_misses::{NearMiss, Target};
 use animal_store_rules::verdict::near_misses;
-
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
 
 /// The maximum length of a line of running text in columns.
 const WIDTH: usize = 96;
@@ -66,12 +63,6 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
         near_misses: near_misses::of_requirement(&requirement.id).into_iter().map(ExplainedNearMiss::of).collect(),
         example: examples::shown(requirement),
     }
-}
-
-/// A document as JSON, with a trailing line break.
-#[must_use]
-pub fn json(document: &impl Serialize) -> String {
-    crate::formats::json::pretty(document)
 }
 
 /// The requirements by section, a line each, with ANSI styles.

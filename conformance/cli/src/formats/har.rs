@@ -10,7 +10,7 @@ use animal_store_conformance::report::{Report, ReportedBody, ReportedExchange, R
 /// Every exchange of the run. A body that the report truncates has a comment.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    super::json::pretty(&json!({"log": {
+    super::json::render(&json!({"log": {
         "version": "1.2",
         "creator": {"name": report.tool.name, "version": report.tool.version},
         "entries": report.exchanges.iter().map(entry).collect::<Vec<_>>(),

@@ -50,7 +50,7 @@ pub fn render(report: &Report) -> String {
             "gapProfile": report.gap_profile,
         },
     });
-    super::json::pretty(&json!({
+    super::json::render(&json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
         "runs": [run],

@@ -7,7 +7,8 @@ mod page;
 
 use anstyle::Style;
 
-use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
+pub use self::page::{BOLD, DIM, GREEN, RED, YELLOW};
+use self::page::{PLAIN, Page};
 use super::{Outcome, Report};
 use crate::redaction::Printable;
 use animal_store_rules::verdict::Verdict;

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::member::{Member, ON_THE_LINE_ONLY};
 use crate::command_line::container::ContainerTable;
-use crate::command_line::usage_error::nearest;
+use animal_store_rules::catalogue::nearest;
 use animal_store_rules::toml_error::TomlError;
 
 /// The default name of the file.
@@ -131,7 +131,7 @@ fn unknown(name: &str, value: &DeValue<'_>, members: &[Member]) -> String {
         return format!("`{name}` is a command-line option only: --{}", name.replace('_', "-"));
     }
     let names = members.iter().map(|member| member.name.as_str()).chain(["environments", "container"]);
-    match nearest(name, names) {
+    match nearest(name, names, 0.8) {
         Some(nearest) => format!("unknown option `{name}`: did you mean `{nearest}`?"),
         None if matches!(value, DeValue::Table(_)) => {
             format!("unknown table `{name}`: environments are tables [environments.{name}]")

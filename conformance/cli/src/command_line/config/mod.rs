@@ -24,7 +24,7 @@ pub(super) use self::show::{ShownOptions, without_secrets};
 use super::arguments::Arguments;
 use super::key_file;
 use super::rerun::{Rerun, Taken};
-use super::usage_error::{UsageError, nearest};
+use super::usage_error::{UsageError, did_you_mean};
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
@@ -292,8 +292,7 @@ impl Configuration {
         let unknown = variables.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
         unknown
             .map(|name| {
-                let meant = nearest(&name, known.iter().map(String::as_str));
-                let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
+                let meant = did_you_mean(&name, known.iter().map(String::as_str));
                 format!("the environment variable {name} belongs to no option{meant}")
             })
             .collect()
