@@ -7,11 +7,10 @@ use super::counting::Counting;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation, TOOL};
 use super::model::{
-    Choice, Evidence, GivenOption, Intermittent, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION,
-    Selection, Target, Tool, WindowPoint,
+    Choice, Evidence, GivenOption, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION, Selection, Target,
+    Tool, WindowPoint,
 };
 use super::presentation::Presentation;
-use super::replica::Attribution;
 use super::rerun_command;
 use super::traffic::TrafficCounts;
 use crate::layout::at_most;
@@ -21,7 +20,6 @@ use animal_store_diagnose::Conclusion;
 use animal_store_diagnose::causes::Cause;
 use animal_store_rules::catalogue::{About, Level, Requirement, catalogue};
 use animal_store_rules::near_misses;
-use animal_store_rules::rules::alike::Share;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
@@ -236,9 +234,9 @@ fn evidence(presentation: &Presentation<'_>, requirement: &Requirement, finding:
         count: finding.count,
         subjects: finding.subjects.iter().map(|text| at_most(&presentation.text(text), MAX_SUBJECT)).collect(),
         reader: near_miss.map(|near_miss| near_miss.reader.to_owned()),
-        intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
+        intermittent: finding.intermittent,
         only_with: finding.only_with.clone(),
-        attribution: finding.attribution.as_ref().map(|by| Attribution::of(presentation, by)),
+        attribution: finding.attribution.clone().map(|by| by.presented(|text| presentation.own(text))),
         exchanges: exchanges.map(|index| presentation.evidence(&presentation.trace.exchanges[index])).collect(),
     }
 }

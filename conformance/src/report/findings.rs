@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use animal_store_diagnose::causes::Cause;
+use animal_store_rules::verdict::findings::Share;
 
-use super::{Evidence, Intermittent, Report, RequirementReport};
+use super::{Evidence, Report, RequirementReport};
 
 impl Evidence {
     /// The finding with its count and its subjects: `201 on POST /pets x2: "1", true`.
@@ -17,7 +18,7 @@ impl Evidence {
         if !self.subjects.is_empty() {
             finding.push_str(&format!(": {}", self.subjects.join(", ")));
         }
-        if let Some(Intermittent { broken, alike }) = self.intermittent {
+        if let Some(Share { broken, alike }) = self.intermittent {
             finding.push_str(&format!("; intermittent: in {broken} of {alike} equal requests"));
         }
         if !self.only_with.is_empty() {

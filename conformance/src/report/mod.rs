@@ -20,7 +20,6 @@ mod order;
 mod outcome;
 mod outline;
 mod presentation;
-mod replica;
 mod rerun_command;
 mod shell;
 mod traffic;
@@ -32,13 +31,12 @@ pub use identity::{CatalogueVersion, Implementation, TOOL};
 pub use key_alias::KeyAlias;
 pub use limits::LimitsShown;
 pub use model::{
-    Choice, Evidence, GivenOption, Intermittent, Report, ReportedBody, ReportedExchange, ReportedRequest,
-    ReportedResponse, RequirementReport, SCHEMA_VERSION, Selection, Since, Target, Tool, WindowPoint,
+    Choice, Evidence, GivenOption, Replica, Report, ReportedBody, ReportedExchange, ReportedRequest, ReportedResponse,
+    RequirementReport, SCHEMA_VERSION, Selection, Since, Target, Tool, WindowPoint,
 };
 pub use outcome::Outcome;
 pub use outline::{Section, Tally};
 pub use presentation::shown;
-pub use replica::{Attribution, ReadsElsewhere, Replica};
 pub use shell::shell_command;
 pub(crate) use traffic::TrafficCounts;
 pub use traffic::{Answerers, Intermediary};

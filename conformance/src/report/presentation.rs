@@ -70,11 +70,6 @@ impl<'t> Presentation<'t> {
         self.trace.exchanges.binary_search_by_key(&number, |exchange| exchange.number).ok()
     }
 
-    /// The addresses of the service, redacted. The base URL comes first.
-    pub(super) fn addresses(&self) -> Vec<String> {
-        self.trace.context.addresses().map(|address| self.own(address)).collect()
-    }
-
     /// A text without secrets, printable.
     pub(super) fn text(&self, text: &str) -> String {
         printable(&self.redactor.redact(text))

@@ -7,7 +7,8 @@ use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::harmless;
 use crate::rules::Failure;
-use crate::rules::alike::{Alike, Share, by_kind, decisive, decisive_numbers, only_with};
+pub use crate::rules::alike::Share;
+use crate::rules::alike::{Alike, by_kind, decisive, decisive_numbers, only_with};
 use crate::trace::exchange::Request;
 use crate::verdict::attribution::Attribution;
 
