@@ -22,8 +22,8 @@ use self::member::Member;
 pub(super) use self::member::schema;
 pub(super) use self::show::{ShownOptions, without_secrets};
 use super::arguments::Arguments;
-use super::key_file;
 use super::rerun::{Rerun, Taken};
+use super::selection;
 use super::usage_error::{UsageError, did_you_mean};
 use animal_store_rules::trace::keys::ApiKey;
 
@@ -92,7 +92,7 @@ pub(super) struct Configuration {
     /// The file that was read, if any.
     file: Option<File>,
     /// The selected environment.
-    environment: Option<String>,
+    pub(super) environment: Option<String>,
     settings: Vec<Setting>,
     /// The report that the run repeats.
     rerun: Option<Rerun>,
@@ -255,7 +255,7 @@ impl Configuration {
         path: Option<&Path>,
     ) -> Result<Option<String>, UsageError> {
         if let Some(path) = path {
-            *key = Some(key_file::read(option, path)?);
+            *key = Some(selection::key(option, path)?);
             return Ok(None);
         }
         let Some(setting) = self.set(id) else { return Ok(None) };
@@ -284,7 +284,7 @@ impl Configuration {
     }
 
     /// A note for each environment variable that begins with [`PREFIX`] and belongs to no option.
-    pub(super) fn unknown_variables(&self) -> Vec<String> {
+    fn unknown_variables(&self) -> Vec<String> {
         let mut known: Vec<String> = self.settings.iter().map(|setting| setting.member.variable()).collect();
         known.extend(self.settings.iter().filter_map(|setting| setting.key_variable.clone()));
         known.extend(OF_OTHER_COMMANDS.map(str::to_owned));
@@ -298,10 +298,10 @@ impl Configuration {
             .collect()
     }
 
-    /// Notes on the options of a report that a run takes and leaves out, and one for each variable that overrides the target or a key of the
-    /// selected environment.
+    /// Notes on unknown variables, on the options of a report that a run takes and leaves out, and on each variable that overrides the
+    /// target or a key of the selected environment.
     pub(super) fn notes(&self) -> Vec<String> {
-        self.notes_on_report().into_iter().chain(self.overriding_variables()).collect()
+        [self.unknown_variables(), self.notes_on_report(), self.overriding_variables()].concat()
     }
 
     fn notes_on_report(&self) -> Vec<String> {
@@ -340,11 +340,6 @@ impl Configuration {
             }
         }
         notes
-    }
-
-    /// The selected environment.
-    pub(super) fn environment(&self) -> Option<&String> {
-        self.environment.as_ref()
     }
 
     /// Returns true if an option is on the command line.
