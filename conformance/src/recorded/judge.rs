@@ -38,14 +38,9 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, UnusableRecordi
     }
 }
 
-/// The name of a file in messages and notes.
-fn name_of(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
-}
-
 /// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
 fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, UnusableRecording> {
-    let name = name_of(path);
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let named = |error: UnusableRecording| match error {
         UnusableRecording::Unreadable(_, error) => UnusableRecording::Unreadable(name.clone(), error),
         other => other,

@@ -8,8 +8,9 @@ use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, Trace};
 use animal_store_traffic::{Head, Unreadable, har};
+use serde::Deserialize;
 
-use super::options::{RunOptions, side_of};
+use super::options::RunOptions;
 use super::recorded_judge::RecordedJudge;
 use super::terms::Terms;
 use super::totals::size;
@@ -111,8 +112,9 @@ impl<'c> Parts<'c> {
         };
         let is_empty = self.pending.exchanges.is_empty();
         if is_empty && !self.is_divided {
-            let side = head.and_then(|head| side_of(&head.options)).unwrap_or(Side::Server);
-            self.recorded.side.get_or_insert(side);
+            // The side that a proxy judged, as the head of its recording states it.
+            let side = head.and_then(|head| Side::deserialize(head.options.get("side")?).ok());
+            self.recorded.side.get_or_insert(side.unwrap_or(Side::Server));
         }
         self.is_foreign = head.is_none();
         match exchange.known.begins {

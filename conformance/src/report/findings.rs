@@ -1,8 +1,10 @@
-//! Findings, in the wording that every format uses.
+//! Findings, in the wording that every format uses, and the order in which to fix them.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use animal_store_diagnose::causes::Cause;
+use animal_store_rules::catalogue::Hides;
 use animal_store_rules::verdict::findings::Share;
 
 use super::{Evidence, Report, RequirementReport};
@@ -62,9 +64,33 @@ impl Report {
         gaps
     }
 
+    /// The broken requirements, except known failures, in the order in which to fix them: violations before warnings. Among each,
+    /// requirements that hide others come first, and then requirements that share a cause or exchanges with most others.
+    #[must_use]
+    pub fn to_fix(&self) -> Vec<&RequirementReport> {
+        let broken: Vec<&RequirementReport> =
+            self.requirements.iter().filter(|r| r.violation || r.is_warning()).collect();
+        let shared = |requirement: &RequirementReport| {
+            let own = exchanges(requirement);
+            let alike = broken.iter().filter(|other| !own.is_disjoint(&exchanges(other))).count();
+            self.cause_of(&requirement.id).map_or(alike, |cause| cause.requirements.len().max(alike))
+        };
+        let mut ordered = broken.clone();
+        ordered.sort_by_cached_key(|r| {
+            let hides = r.entry().map_or(Hides::Nothing, |entry| entry.hides);
+            (!r.violation, hides, Reverse(if hides == Hides::Nothing { shared(r) } else { 0 }))
+        });
+        ordered
+    }
+
     /// The likely cause that explains every failure of a requirement, if there is one.
     #[must_use]
     pub fn cause_of(&self, id: &str) -> Option<&Cause> {
         self.causes.iter().find(|cause| cause.requirements.iter().any(|explained| explained == id))
     }
+}
+
+/// The exchanges that show a requirement to be broken, as far as the report has them.
+fn exchanges(requirement: &RequirementReport) -> BTreeSet<usize> {
+    requirement.evidence.iter().flat_map(|evidence| &evidence.exchanges).map(|exchange| exchange.number).collect()
 }

@@ -6,7 +6,6 @@
 pub mod text;
 
 mod assemble;
-mod confidence;
 pub(crate) mod counting;
 mod counts;
 mod curl;
@@ -16,15 +15,14 @@ mod identity;
 mod key_alias;
 mod limits;
 mod model;
-mod order;
 mod outcome;
 mod outline;
 mod presentation;
-mod rerun_command;
+pub(crate) mod rerun_command;
 mod shell;
 mod traffic;
 
-pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
+pub(crate) use assemble::{Remarks, assemble};
 pub use counting::{Counting, Unexplained};
 pub use counts::PARTLY_SEEN;
 pub use identity::{CatalogueVersion, Implementation, TOOL};
@@ -36,6 +34,7 @@ pub use model::{
 };
 pub use outcome::Outcome;
 pub use outline::{Section, Tally};
+pub(crate) use presentation::Presentation;
 pub use presentation::shown;
 pub use shell::shell_command;
 pub(crate) use traffic::TrafficCounts;

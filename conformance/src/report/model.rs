@@ -346,7 +346,7 @@ pub struct ReportedExchange {
     #[serde(skip)]
     pub step: String,
     /// The key of the request.
-    #[serde(skip, default = "other_key")]
+    #[serde(skip)]
     pub key: KeyAlias,
     /// The time at which the request was sent, RFC 3339 in UTC.
     #[cfg_attr(test, schemars(with = "String"))]
@@ -368,11 +368,6 @@ pub struct ReportedExchange {
     pub response_id: Option<String>,
     /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
     pub curl: String,
-}
-
-/// The key of a deserialized exchange, which does not name it.
-fn other_key() -> KeyAlias {
-    KeyAlias::Other
 }
 
 impl ReportedExchange {

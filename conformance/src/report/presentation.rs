@@ -41,7 +41,7 @@ const RESPONSE_IDS: [&str; 8] = [
 pub(crate) struct Presentation<'t> {
     pub(super) trace: &'t Trace,
     /// The redactor for secrets.
-    pub(super) redactor: Redactor,
+    pub(crate) redactor: Redactor,
     /// The redactor for the judge's own words.
     prose: Redactor,
     curl_options: Vec<String>,

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use super::output::{could_not_run, print, usage};
-use super::usage_error::{FileError, UsageError};
+use super::usage_error::UsageError;
 use crate::exit_code::ExitCode;
 
 /// The content of the file: every option, with an explanation.
@@ -43,7 +43,7 @@ impl Arguments {
             text.insert_str(0, &format!("#:schema ./{SCHEMA}\n\n"));
             let beside = path.with_file_name(SCHEMA);
             let written = std::fs::write(&beside, format!("{schema:#}\n"));
-            written.map_err(|source| could_not_run(&FileError::of("write", &beside)(source)))?;
+            written.map_err(|source| could_not_run(&UsageError::of_file("write", &beside)(source)))?;
         }
         let mut open = OpenOptions::new();
         open.write(true);
@@ -56,7 +56,7 @@ impl Arguments {
         let written = open.open(&path).and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(|source| match source.kind() {
             ErrorKind::AlreadyExists => usage(&UsageError::Exists(shown.clone())),
-            _ => could_not_run(&FileError::of("write", &path)(source)),
+            _ => could_not_run(&UsageError::of_file("write", &path)(source)),
         })?;
         let hint = "Set the base URLs of your environments in it, then check it with --env staging --dry-run.";
         Ok(print(format!("Wrote {shown}. {hint}\n"), ExitCode::Success))

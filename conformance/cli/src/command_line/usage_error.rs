@@ -133,24 +133,19 @@ pub(super) enum UsageError {
     #[error("{0} already exists: name another file, or overwrite it with --force")]
     Exists(String),
     /// A file cannot be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
+    #[error("cannot {what} {path}: {}", of_file(.source))]
+    File {
+        /// The verb: `read` or `write`.
+        what: &'static str,
+        path: String,
+        source: std::io::Error,
+    },
 }
 
-/// A file that cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {what} {path}: {}", of_file(.source))]
-pub(super) struct FileError {
-    /// The verb: `read` or `write`.
-    pub what: &'static str,
-    pub path: String,
-    pub source: std::io::Error,
-}
-
-impl FileError {
-    /// A function for `map_err`.
-    pub(super) fn of(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FileError {
-        move |source| FileError { what, path: path.display().to_string(), source }
+impl UsageError {
+    /// A function for `map_err`, for a file that cannot be read or written.
+    pub(super) fn of_file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> UsageError {
+        move |source| UsageError::File { what, path: path.display().to_string(), source }
     }
 }
 
