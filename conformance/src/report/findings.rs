@@ -7,7 +7,7 @@ use animal_store_diagnose::causes::Cause;
 use animal_store_rules::catalogue::Hides;
 use animal_store_rules::verdict::findings::Share;
 
-use super::{Evidence, Report, RequirementReport};
+use super::{Evidence, Report, ReportedExchange, RequirementReport};
 
 impl Evidence {
     /// The finding with its count and its subjects: `201 on POST /pets x2: "1", true`.
@@ -43,6 +43,18 @@ impl RequirementReport {
             (true, None) => self.title.clone(),
             (false, _) => self.evidence.iter().map(Evidence::finding).collect::<Vec<_>>().join("; "),
         }
+    }
+
+    /// The expectation and the finding of the worst failure, or else the reason for the status.
+    #[must_use]
+    pub fn explanation(&self) -> Option<&str> {
+        self.evidence.first().map(|evidence| evidence.sentence.as_str()).or(self.reason.as_deref())
+    }
+
+    /// The exchange that shows the worst failure.
+    #[must_use]
+    pub fn decisive(&self) -> Option<&ReportedExchange> {
+        self.evidence.first()?.exchanges.first()
     }
 
     /// The number of failures of kinds without an example in the evidence.

@@ -92,23 +92,26 @@ pub struct ChoiceChange {
 /// Compares two reports.
 #[must_use]
 pub fn compare(before: &Report, after: &Report) -> Difference {
-    let mut requirements: Vec<Change> = ids(before, after).filter_map(|id| change(before, after, id)).collect();
+    // The identifiers of both reports, each once, in the order of the specification.
+    let removed = before.requirements.iter().filter(|removed| after.requirement(&removed.id).is_none());
+    let ids = after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str());
+    let mut requirements: Vec<Change> = ids.filter_map(|id| change(before, after, id)).collect();
     // Broken requirements come before those that were not exercised.
     requirements.sort_by_key(|change| (change.kind, change.after == Some(Status::NotExercised)));
     let worse = requirements.iter().any(|change| change.kind == Kind::Worse);
+    let choices = after.gap_profile.iter().filter_map(|choice| {
+        let was = before.gap_profile.iter().find(|other| other.id == choice.id)?;
+        // A choice that was not observed has not changed.
+        let (before, after) = was.observed.clone().zip(choice.observed.clone())?;
+        (before != after).then(|| ChoiceChange { id: choice.id.clone(), title: choice.title.clone(), before, after })
+    });
     Difference {
         before: side(before),
         after: side(after),
         regression: worse || rank(after.verdict) > rank(before.verdict),
         requirements,
-        choices: choices(before, after),
+        choices: choices.collect(),
     }
-}
-
-/// The identifiers of both reports, each once, in the order of the specification.
-fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r str> {
-    let removed = before.requirements.iter().filter(|r| after.requirement(&r.id).is_none());
-    after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str())
 }
 
 /// The status of a requirement, if it was selected.
@@ -123,10 +126,7 @@ fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
     if was == is || either.level == Level::Open {
         return None;
     }
-    let evidence = after.and_then(|requirement| requirement.evidence.first());
-    let reason = evidence
-        .map(|evidence| evidence.sentence.clone())
-        .or_else(|| after.and_then(|requirement| requirement.reason.clone()));
+    let reason = after.and_then(RequirementReport::explanation).filter(|_| is != Some(Status::Pass));
     let violates = after.is_some_and(|requirement| requirement.violation);
     Some(Change {
         id: either.id.clone(),
@@ -135,7 +135,7 @@ fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
         kind: kind(either.level, was, is, violates),
         before: was,
         after: is,
-        reason: reason.filter(|_| is != Some(Status::Pass)),
+        reason: reason.map(str::to_owned),
     })
 }
 
@@ -147,16 +147,6 @@ fn kind(level: Level, was: Option<Status>, is: Option<Status>, violates: bool) -
         Some(Status::NotExercised) if level == Level::Stated && was == Some(Status::Pass) => Kind::Worse,
         _ => Kind::Changed,
     }
-}
-
-fn choices(before: &Report, after: &Report) -> Vec<ChoiceChange> {
-    let changed = after.gap_profile.iter().filter_map(|choice| {
-        let was = before.gap_profile.iter().find(|other| other.id == choice.id)?;
-        // A choice that was not observed has not changed.
-        let (before, after) = was.observed.clone().zip(choice.observed.clone())?;
-        (before != after).then(|| ChoiceChange { id: choice.id.clone(), title: choice.title.clone(), before, after })
-    });
-    changed.collect()
 }
 
 fn side(report: &Report) -> Side {

@@ -88,7 +88,7 @@ fn result(report: &Report, index: usize, requirement: &RequirementReport) -> Opt
     if !matches!(requirement.status, Status::Fail | Status::KnownFailing | Status::StaleKnownFailing) {
         return None;
     }
-    let decisive = requirement.evidence.first().and_then(|evidence| evidence.exchanges.first());
+    let decisive = requirement.decisive();
     let mut location = json!({
         "physicalLocation": {"artifactLocation": {"uri": ARTIFACT, "index": 0}, "region": {"startLine": 1}},
     });

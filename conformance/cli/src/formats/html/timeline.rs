@@ -125,7 +125,11 @@ fn chart(samples: &[Sample<'_>]) -> Chart {
         xs.push(x);
 
         let place = format!("request {} after {}", point.exchange, seconds(*at));
-        if before.is_some_and(|before| begins_window(before, point)) {
+        let begins_window = before.is_some_and(|before| {
+            before.reset.zip(point.reset).is_some_and(|(before, now)| now > before)
+                && before.remaining.zip(point.remaining).is_some_and(|(before, now)| now > before)
+        });
+        if begins_window {
             chart.windows.push(x);
             let remaining = point.remaining.unwrap_or_default();
             chart.events.push(format!("{place}: a new window, {remaining} remaining"));
@@ -159,12 +163,6 @@ fn chart(samples: &[Sample<'_>]) -> Chart {
     chart.further_events = chart.events.len().saturating_sub(MAX_EVENTS);
     chart.events.truncate(MAX_EVENTS);
     chart
-}
-
-/// Returns true if `point` is the first response of a new window.
-fn begins_window(before: &WindowPoint, point: &WindowPoint) -> bool {
-    before.reset.zip(point.reset).is_some_and(|(before, now)| now > before)
-        && before.remaining.zip(point.remaining).is_some_and(|(before, now)| now > before)
 }
 
 /// Adds a label at a place of an axis, unless it would overlap with another one.
