@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_traffic::{Format, har, lines};
+use animal_store_traffic::{Format, Unreadable, har, lines};
 
 use super::parts::{Parts, Run};
 use super::recorded_judge::RecordedJudge;
@@ -81,10 +81,12 @@ fn read_text(
         }
     };
     parts.recorded.recorded_at(&context.base_url)?;
-    if let Some(head) = &head
-        && !parts.are_all_there(head)?
-    {
-        let (taken, written) = (parts.taken, head.exchanges.unwrap_or_default());
+    if let Some(written) = head.as_ref().and_then(|head| head.exchanges).filter(|written| *written != parts.taken) {
+        let taken = parts.taken;
+        if taken > written {
+            // The file was put together from several.
+            return Err(Unreadable::Mixed { written, found: taken }.into());
+        }
         let note = format!(
             "{name}: {taken} of the {written} recorded exchanges; judged as a sample, because the others are missing"
         );

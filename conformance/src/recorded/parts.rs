@@ -7,7 +7,7 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, Trace};
-use animal_store_traffic::{Head, Unreadable, har};
+use animal_store_traffic::{Head, har};
 use serde::Deserialize;
 
 use super::options::RunOptions;
@@ -85,18 +85,6 @@ pub(super) struct Parts<'c> {
 impl<'c> Parts<'c> {
     pub(super) fn new(recorded: &'c mut RecordedJudge) -> Parts<'c> {
         Parts { recorded, pending: PendingPart::default(), taken: 0, is_divided: false, is_foreign: false }
-    }
-
-    /// Returns true unless the recording has fewer exchanges than its head states.
-    ///
-    /// # Errors
-    ///
-    /// [`Unreadable::Mixed`], if there are more: the file was put together from several.
-    pub(super) fn are_all_there(&self, head: &Head) -> Result<bool, Unreadable> {
-        match head.exchanges {
-            Some(written) if self.taken > written => Err(Unreadable::Mixed { written, found: self.taken }),
-            written => Ok(written.is_none_or(|written| self.taken == written)),
-        }
     }
 
     /// Takes an exchange, and judges the pending exchanges once they fill a part.

@@ -103,6 +103,8 @@ impl<'t> Presentation<'t> {
         });
         let request = &exchange.request;
         let address = self.own(self.trace.context.address_of(request));
+        // A key of a few letters would be found in any path, so it is hidden in the query alone.
+        let query = request.query.as_ref().map_or_else(String::new, |query| format!("?{}", self.text(query)));
         let elapsed = exchange.received_at.duration_since(exchange.sent_at).as_micros();
         ReportedExchange {
             number: exchange.number,
@@ -114,7 +116,7 @@ impl<'t> Presentation<'t> {
             elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
             request: ReportedRequest {
                 method: request.method.clone(),
-                url: address.clone() + &self.target(request),
+                url: format!("{address}{}{query}", self.own(&request.path)),
                 headers: self.request_fields(exchange),
                 body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             },
@@ -150,12 +152,6 @@ impl<'t> Presentation<'t> {
         let request = sent.next().filter(|request| request.connection == Connection::Kept)?;
         let before = sent.find(|other| other.connection == Connection::Kept && other.replica == request.replica)?;
         curl::fits_argument(before).then(|| self.curl(&[before, request]))
-    }
-
-    /// The path and the query. A key of a few letters would be found in any path, so it is hidden in the query alone.
-    fn target(&self, request: &Request) -> String {
-        let path = self.own(&request.path);
-        request.query.as_ref().map_or_else(|| path.clone(), |query| format!("{path}?{}", self.text(query)))
     }
 
     /// The key of an exchange, by its role.

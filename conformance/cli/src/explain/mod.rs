@@ -112,10 +112,14 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     let section = &requirement.section;
     writeln!(out, "\n{BOLD}Section \"{section}\" of the specification{BOLD:#}")?;
     explanation.statements.iter().try_for_each(|gist| paragraph(out, &format!("· {gist}")))?;
+    let whose_choice = match requirement.party {
+        Party::Server => "Choice of the reference server",
+        Party::Client => "Choice of a server",
+    };
     let parts = [
         ("Follows from", &requirement.from),
         ("Violations", &requirement.breaks),
-        (choice_title(requirement.party), &requirement.choice),
+        (whose_choice, &requirement.choice),
         ("Reason", &requirement.why),
     ];
     for (title, text) in parts {
@@ -152,13 +156,6 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     let title = if requirement.level == Level::Open { "Example, as the reference server responds" } else { "Example" };
     writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
     explanation.example.iter().try_for_each(|exchange| example(out, exchange))
-}
-
-fn choice_title(party: Party) -> &'static str {
-    match party {
-        Party::Server => "Choice of the reference server",
-        Party::Client => "Choice of a server",
-    }
 }
 
 fn meaning(level: Level) -> &'static str {

@@ -115,7 +115,13 @@ impl Configuration {
         for (one, other) in EXCLUSIVE {
             configuration.settle(one, other)?;
         }
-        configuration.leave_replicas();
+        // Replicas may belong to another service than a base URL from a source of higher precedence, and must not share a run, and a key,
+        // with it.
+        if let (Some(base_url), Some(replicas)) = (configuration.set("base_url"), configuration.set("replica"))
+            && base_url.layer < replicas.layer
+        {
+            configuration.override_by("base_url", "replica");
+        }
         Ok(configuration)
     }
 
@@ -176,16 +182,6 @@ impl Configuration {
         let (winner, loser) = if a.layer < b.layer { (one, other) } else { (other, one) };
         self.override_by(winner, loser);
         Ok(())
-    }
-
-    /// Marks replicas as overridden, if the base URL is from a source of higher precedence. Then they may belong to another service, which
-    /// must not share a run, and a key, with the base URL.
-    fn leave_replicas(&mut self) {
-        if let (Some(base_url), Some(replicas)) = (self.set("base_url"), self.set("replica"))
-            && base_url.layer < replicas.layer
-        {
-            self.override_by("base_url", "replica");
-        }
     }
 
     fn override_by(&mut self, winner: &'static str, loser: &str) {
@@ -283,60 +279,49 @@ impl Configuration {
         }
     }
 
-    /// A note for each environment variable that begins with [`PREFIX`] and belongs to no option.
-    fn unknown_variables(&self) -> Vec<String> {
-        let mut known: Vec<String> = self.settings.iter().map(|setting| setting.member.variable()).collect();
-        known.extend(self.settings.iter().filter_map(|setting| setting.key_variable.clone()));
-        known.extend(OF_OTHER_COMMANDS.map(str::to_owned));
-        let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let unknown = variables.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
-        unknown
-            .map(|name| {
-                let meant = did_you_mean(&name, known.iter().map(String::as_str));
-                format!("the environment variable {name} belongs to no option{meant}")
-            })
-            .collect()
-    }
-
     /// Notes on unknown variables, on the options of a report that a run takes and leaves out, and on each variable that overrides the
     /// target or a key of the selected environment.
     pub(super) fn notes(&self) -> Vec<String> {
-        [self.unknown_variables(), self.notes_on_report(), self.overriding_variables()].concat()
-    }
-
-    fn notes_on_report(&self) -> Vec<String> {
-        let Some(rerun) = &self.rerun else { return Vec::new() };
-        let (mut taken, mut left_out) = (Vec::new(), Vec::new());
-        for setting in self.settings.iter().filter(|setting| setting.layer != Layer::Flag) {
-            let option = setting.member.option();
-            let values = rerun.values(&option);
-            if values.is_empty() {
-                continue;
-            }
-            let is_reported = matches!(setting.layer, Layer::Report | Layer::ReportedChoice);
-            if is_reported && setting.overridden_by.is_none() {
-                let shown: Vec<String> = values.iter().map(|value| without_secrets(value, None)).collect();
-                taken.push(format!("{option} {}", shown.join(", ")));
-            } else {
-                left_out.push(option);
+        let mut notes = Vec::new();
+        let mut known: Vec<String> = self.settings.iter().map(|setting| setting.member.variable()).collect();
+        known.extend(self.settings.iter().filter_map(|setting| setting.key_variable.clone()));
+        known.extend(OF_OTHER_COMMANDS.map(str::to_owned));
+        for name in std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
+            if name.starts_with(PREFIX) && !known.contains(&name) {
+                let meant = did_you_mean(&name, known.iter().map(String::as_str));
+                notes.push(format!("the environment variable {name} belongs to no option{meant}"));
             }
         }
-        let report = &rerun.earlier.report;
-        let note = |what: &str, options: Vec<String>| {
-            (!options.is_empty()).then(|| format!("{what} report {report}: {}", options.join("; ")))
-        };
-        [note("taken from", taken), note("left out of", left_out)].into_iter().flatten().collect()
-    }
-
-    fn overriding_variables(&self) -> Vec<String> {
-        let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) else { return Vec::new() };
-        let mut notes = Vec::new();
-        for Setting { member, layer, .. } in &self.settings {
-            if *layer == Layer::Variable
-                && (member.id() == "base_url" || member.is_key())
-                && let Some(entry) = file.entry_of(name, &member.name)
-            {
-                notes.push(format!("{} overrides {} in {}", member.variable(), member.name, file.place(entry)));
+        if let Some(rerun) = &self.rerun {
+            let (mut taken, mut left_out) = (Vec::new(), Vec::new());
+            for setting in self.settings.iter().filter(|setting| setting.layer != Layer::Flag) {
+                let option = setting.member.option();
+                let values = rerun.values(&option);
+                if values.is_empty() {
+                    continue;
+                }
+                let is_reported = matches!(setting.layer, Layer::Report | Layer::ReportedChoice);
+                if is_reported && setting.overridden_by.is_none() {
+                    let shown: Vec<String> = values.iter().map(|value| without_secrets(value, None)).collect();
+                    taken.push(format!("{option} {}", shown.join(", ")));
+                } else {
+                    left_out.push(option);
+                }
+            }
+            for (verb, options) in [("taken from", taken), ("left out of", left_out)] {
+                if !options.is_empty() {
+                    notes.push(format!("{verb} report {}: {}", rerun.earlier.report, options.join("; ")));
+                }
+            }
+        }
+        if let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) {
+            for Setting { member, layer, .. } in &self.settings {
+                if *layer == Layer::Variable
+                    && (member.id() == "base_url" || member.is_key())
+                    && let Some(entry) = file.entry_of(name, &member.name)
+                {
+                    notes.push(format!("{} overrides {} in {}", member.variable(), member.name, file.place(entry)));
+                }
             }
         }
         notes
