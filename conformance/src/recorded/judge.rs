@@ -65,7 +65,8 @@ fn read_text(
     let mut parts = Parts::new(recorded);
     let (head, context) = match format {
         Format::Lines => {
-            let head = lines::read(&mut text, |head, exchange| parts.take(Some(head), &head.base_url, exchange))?;
+            let head =
+                lines::read(&mut text, |head, exchange| parts.take(Some(head), &head.context.base_url, exchange))?;
             let context = head.context()?;
             (Some(head), context)
         }
@@ -94,7 +95,7 @@ fn read_text(
         parts.judge(&Context { extent: Extent::Sample, ..context });
         return Ok(None);
     }
-    match head.as_ref().filter(|head| head.extent == Extent::Run && !parts.is_divided) {
+    match head.as_ref().filter(|head| head.context.extent == Extent::Run && !parts.is_divided) {
         Some(head) => parts.run(head, context, name).map(Some),
         None => {
             parts.judge(&context);

@@ -119,7 +119,7 @@ impl<'c> Parts<'c> {
         }
         self.taken += 1;
         self.pending.insert(self.pending.exchanges.len(), exchange);
-        let fills_part = match head.map(|head| head.extent) {
+        let fills_part = match head.map(|head| head.context.extent) {
             Some(Extent::Run) if !self.is_divided => self.pending.weight > WHOLE_RUN,
             Some(Extent::Conversation) => self.pending.size() >= LONGEST_PART,
             _ => self.pending.size() >= 1.0,
