@@ -57,6 +57,21 @@ impl Page {
         self.text(0, style, title);
     }
 
+    /// A list with a title, unless it is empty.
+    pub(super) fn list<T>(
+        &mut self,
+        (style, title): (Style, &str),
+        items: impl IntoIterator<Item = T>,
+        show: impl Fn(&mut Page, T),
+    ) {
+        for (index, item) in items.into_iter().enumerate() {
+            if index == 0 {
+                self.title(style, title);
+            }
+            show(self, item);
+        }
+    }
+
     /// Running text.
     pub(super) fn text(&mut self, indent: usize, style: Style, text: &str) {
         for line in wrap(&cut(text, self.longest), self.room(indent)) {
