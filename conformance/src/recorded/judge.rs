@@ -23,7 +23,7 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, UnusableRecordi
     let mut recorded = RecordedJudge::new(terms.clone());
     let mut report = None;
     for file in files {
-        match read(&mut recorded, file)? {
+        match read_file(&mut recorded, file)? {
             // One recorded run gives the report that the run gave.
             Some(run) if files.len() == 1 => report = Some(run.conclude(terms)),
             Some(run) => drop(recorded.add(run.trace)),
@@ -39,7 +39,7 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, UnusableRecordi
 }
 
 /// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
-fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, UnusableRecording> {
+fn read_file(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, UnusableRecording> {
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let named = |error: UnusableRecording| match error {
         UnusableRecording::Unreadable(_, error) => UnusableRecording::Unreadable(name.clone(), error),

@@ -47,20 +47,16 @@ pub struct ExplainedNearMiss {
     pub reader: &'static str,
 }
 
-impl ExplainedNearMiss {
-    fn of(row: &NearMiss) -> ExplainedNearMiss {
-        ExplainedNearMiss { request: row.step(Target::List), reader: row.reader }
-    }
-}
-
 /// Explains a requirement.
 #[must_use]
 pub fn explain(requirement: &'static Requirement) -> Explanation {
+    let rows = near_misses::of_requirement(&requirement.id);
+    let near_miss = |row: &NearMiss| ExplainedNearMiss { request: row.step(Target::List), reader: row.reader };
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
         exercised_by: requirement.needs.iter().map(|part| part.as_str()).collect(),
-        near_misses: near_misses::of_requirement(&requirement.id).into_iter().map(ExplainedNearMiss::of).collect(),
+        near_misses: rows.into_iter().map(near_miss).collect(),
         example: examples::shown(requirement),
     }
 }
@@ -68,28 +64,27 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
 /// The requirements by section, a line each, with ANSI styles.
 #[must_use]
 pub fn list(requirements: &[&Requirement]) -> Printable {
-    Printable::styled(&written(|out| write_list(out, requirements)))
-}
-
-fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Result {
-    let width = requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
-    let mut section = "";
-    for requirement in requirements {
-        let heading = match requirement.party {
-            Party::Server => &requirement.section,
-            Party::Client => "Requirements of clients, judged in recorded traffic only",
-        };
-        if heading != section {
-            let blank = if section.is_empty() { "" } else { "\n" };
-            section = heading;
-            writeln!(out, "{blank}{BOLD}{section}{BOLD:#}")?;
+    let list = written(|out| {
+        let width = requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
+        let mut section = "";
+        for requirement in requirements {
+            let heading = match requirement.party {
+                Party::Server => &requirement.section,
+                Party::Client => "Requirements of clients, judged in recorded traffic only",
+            };
+            if heading != section {
+                let blank = if section.is_empty() { "" } else { "\n" };
+                section = heading;
+                writeln!(out, "{blank}{BOLD}{section}{BOLD:#}")?;
+            }
+            let level = requirement.level.as_str();
+            writeln!(out, "  {:width$}  {DIM}{level:8}{DIM:#}  {}", requirement.id, requirement.title)?;
         }
-        let level = requirement.level.as_str();
-        writeln!(out, "  {:width$}  {DIM}{level:8}{DIM:#}  {}", requirement.id, requirement.title)?;
-    }
-    let count = |level| requirements.iter().filter(|requirement| requirement.level == level).count();
-    let (stated, inferred, open) = (count(Level::Stated), count(Level::Inferred), count(Level::Open));
-    writeln!(out, "\n{DIM}{stated} stated, {inferred} inferred, {open} open{DIM:#}")
+        let count = |level| requirements.iter().filter(|requirement| requirement.level == level).count();
+        let (stated, inferred, open) = (count(Level::Stated), count(Level::Inferred), count(Level::Open));
+        writeln!(out, "\n{DIM}{stated} stated, {inferred} inferred, {open} open{DIM:#}")
+    });
+    Printable::styled(&list)
 }
 
 /// An explanation as text, with ANSI styles.

@@ -62,20 +62,25 @@ impl File {
             file.container = table.map_err(|error| TomlError::toml(text, &error))?;
         }
         let environments = top.remove("environments");
-        file.read(None, &top, members)?;
+        file.read_table(None, &top, members)?;
         if let Some(environments) = environments {
             let no_table = |span| TomlError::at(text, span, "environments are tables, such as [environments.staging]");
             let DeValue::Table(tables) = environments.get_ref() else { return Err(no_table(environments.span())) };
             for (name, value) in tables {
                 let DeValue::Table(table) = value.get_ref() else { return Err(no_table(name.span())) };
-                file.read(Some(name.get_ref()), table, members)?;
+                file.read_table(Some(name.get_ref()), table, members)?;
             }
         }
         Ok(file)
     }
 
     /// Reads the members of a table: that of an environment, or the top of the file.
-    fn read(&mut self, environment: Option<&str>, entries: &DeTable<'_>, members: &[Member]) -> Result<(), TomlError> {
+    fn read_table(
+        &mut self,
+        environment: Option<&str>,
+        entries: &DeTable<'_>,
+        members: &[Member],
+    ) -> Result<(), TomlError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let mut table = Table::new();
         for (name, value) in entries {

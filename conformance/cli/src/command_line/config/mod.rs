@@ -103,7 +103,7 @@ impl Configuration {
     /// `folder`.
     pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, UsageError> {
         let members = member::members(command);
-        let file = read(typed, folder, &members)?;
+        let file = read_file(typed, folder, &members)?;
         let rerun = first_value(typed, "rerun", file.as_ref())?;
         let rerun = rerun.map(|path| Rerun::read(Path::new(&path))).transpose()?;
         let environment = select_environment(typed, file.as_ref())?;
@@ -113,7 +113,12 @@ impl Configuration {
             configuration.settings.push(setting);
         }
         for (one, other) in EXCLUSIVE {
-            configuration.settle(one, other)?;
+            let (Some(a), Some(b)) = (configuration.set(one), configuration.set(other)) else { continue };
+            if a.layer == b.layer {
+                return Err(UsageError::Exclusive { one, other, origin: a.source.clone() });
+            }
+            let (winner, loser) = if a.layer < b.layer { (one, other) } else { (other, one) };
+            configuration.override_by(winner, loser);
         }
         // Replicas may belong to another service than a base URL from a source of higher precedence, and must not share a run, and a key,
         // with it.
@@ -173,17 +178,7 @@ impl Configuration {
         (setting.layer != Layer::Default && !is_off).then_some(setting)
     }
 
-    /// Marks an exclusive option as overridden, if the other one is set in a source of higher precedence.
-    fn settle(&mut self, one: &'static str, other: &'static str) -> Result<(), UsageError> {
-        let (Some(a), Some(b)) = (self.set(one), self.set(other)) else { return Ok(()) };
-        if a.layer == b.layer {
-            return Err(UsageError::Exclusive { one, other, origin: a.source.clone() });
-        }
-        let (winner, loser) = if a.layer < b.layer { (one, other) } else { (other, one) };
-        self.override_by(winner, loser);
-        Ok(())
-    }
-
+    /// Marks an option as overridden by another one.
     fn override_by(&mut self, winner: &'static str, loser: &str) {
         for setting in self.settings.iter_mut().filter(|setting| setting.member.id() == loser) {
             setting.overridden_by = Some(winner);
@@ -344,7 +339,7 @@ impl Setting {
 }
 
 /// The file that is named, or that applies in the directory.
-fn read(typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, UsageError> {
+fn read_file(typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, UsageError> {
     if typed.get_flag("no_config") {
         return Ok(None);
     }
