@@ -17,7 +17,7 @@ use animal_store_rules::Scope;
 use animal_store_rules::facts::Facts;
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::rules::Memory;
-use animal_store_rules::verdict::{RequirementVerdict, Verdict, overall, verdicts};
+use animal_store_rules::verdict::{RequirementVerdict, verdicts};
 use causes::Cause;
 
 /// The conclusion from a trace.
@@ -37,14 +37,6 @@ pub fn conclude(facts: &Facts<'_>, scope: &Scope) -> Conclusion {
     let fleet = Fleet::of(facts);
     let verdicts = verdicts(facts, fleet.as_ref(), scope, &mut Memory::default());
     Conclusion { causes: causes::causes(facts, fleet.as_ref(), &verdicts), verdicts, fleet }
-}
-
-impl Conclusion {
-    /// The verdict on the whole run, as [`overall`] derives it.
-    #[must_use]
-    pub fn overall(&self, strict: bool, finished: bool) -> Verdict {
-        overall(&self.verdicts, strict, finished)
-    }
 }
 
 #[cfg(test)]

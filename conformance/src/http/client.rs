@@ -210,41 +210,35 @@ fn build(
     transport: &Transport,
     change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
 ) -> Result<reqwest::Client, ClientError> {
-    let builder = || Ok::<_, ClientError>(change(builder(transport)?));
-    if !transport.addresses().any(|address| address.starts_with("https:")) {
-        // Without this, a machine that has no CA certificates could not even speak plain HTTP.
-        return Ok(builder()?.tls_certs_only([]).build()?);
-    }
-    let tls = configuration(&transport.ca_certificates, &transport.client_certificate)?;
-    Ok(builder()?.tls_backend_preconfigured(tls).build()?)
-}
-
-/// The configuration of the client, without its root certificates.
-fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError> {
     // Without this field a server may choose any content coding (RFC 9110, 12.5.3).
     let identity = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
-    let builder = reqwest::Client::builder()
+    let mut builder = reqwest::Client::builder()
         .default_headers(identity)
         .redirect(Policy::none())
         .timeout(transport.timeout)
         .user_agent(concat!("animal-store-conform/", env!("CARGO_PKG_VERSION")));
-    let builder = match &transport.proxy {
-        Some(proxy) => builder.proxy(usable_proxy(proxy).ok_or(ClientError::Proxy)?),
+    builder = match &transport.proxy {
+        Some(address) => {
+            let url = reqwest::Url::parse(address).ok();
+            let url = url.filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
+            builder.proxy(url.and_then(|url| reqwest::Proxy::all(url).ok()).ok_or(ClientError::Proxy)?)
+        }
         None => builder.no_proxy(),
     };
-    let sockets = transport.resolved.iter().map(Resolved::socket);
-    let builder = sockets.fold(builder, |builder, (host, socket)| builder.resolve(host, socket));
-    Ok(match &transport.unix_socket {
+    for (host, socket) in transport.resolved.iter().map(Resolved::socket) {
+        builder = builder.resolve(host, socket);
+    }
+    if let Some(path) = &transport.unix_socket {
         // The hosts of the addresses are not connected to.
-        Some(path) => builder.unix_socket(path.as_path()),
-        None => builder,
-    })
-}
-
-/// The proxy at this URL, if it is an HTTP URL.
-fn usable_proxy(address: &str) -> Option<reqwest::Proxy> {
-    let url = reqwest::Url::parse(address).ok()?;
-    (["http", "https"].contains(&url.scheme()) && url.has_host()).then(|| reqwest::Proxy::all(url).ok())?
+        builder = builder.unix_socket(path.as_path());
+    }
+    builder = if transport.addresses().any(|address| address.starts_with("https:")) {
+        builder.tls_backend_preconfigured(configuration(&transport.ca_certificates, &transport.client_certificate)?)
+    } else {
+        // Without this, a machine that has no CA certificates could not even speak plain HTTP.
+        builder.tls_certs_only([])
+    };
+    Ok(change(builder).build()?)
 }
 
 /// The URL as the client sends it: characters that are not allowed are percent-encoded.

@@ -80,7 +80,8 @@ impl Clock {
                 let end = clock.step(Duration::ZERO) + time;
                 // Other waits that begin at the same time do so before this one ends.
                 tokio::time::sleep(TOGETHER).await;
-                clock.advance_to(end);
+                let end = u64::try_from(end.as_nanos()).unwrap_or(u64::MAX);
+                clock.passed.fetch_max(end, Ordering::SeqCst);
             }
         }
     }
@@ -91,11 +92,6 @@ impl Stepping {
     fn step(&self, time: Duration) -> Duration {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Duration::from_nanos(self.passed.fetch_add(nanoseconds, Ordering::SeqCst).saturating_add(nanoseconds))
-    }
-
-    /// Advances the clock to this time, unless it has passed.
-    fn advance_to(&self, time: Duration) {
-        self.passed.fetch_max(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 }
 

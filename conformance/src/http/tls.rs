@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
-use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -41,10 +40,18 @@ pub fn configuration(ca_certificates: &[u8], client: &[u8]) -> Result<ClientConf
     if named.is_empty() && !ca_certificates.is_empty() {
         return Err(UnusableTls::Authorities);
     }
-    let by_authority = match of_system(&named, Arc::clone(&provider)) {
-        Ok(verifier) => verifier,
-        Err(_) => of_bundled_roots(&named, Arc::clone(&provider))?,
-    };
+    let extra = named.iter().cloned();
+    let by_authority: Arc<dyn ServerCertVerifier> =
+        match rustls_platform_verifier::Verifier::new_with_extra_roots(extra, Arc::clone(&provider)) {
+            Ok(of_system) => Arc::new(of_system),
+            // A container image that contains nothing but this program has no CA certificates.
+            Err(_) => {
+                let mut roots = RootCertStore::empty();
+                roots.add_parsable_certificates(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().chain(&named).cloned());
+                let bundled = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+                bundled.build().map_err(|error| Error::General(error.to_string()))?
+            }
+        };
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
@@ -63,26 +70,6 @@ pub fn configuration(ca_certificates: &[u8], client: &[u8]) -> Result<ClientConf
 /// The certificates in a PEM file; other blocks, such as private keys, are ignored.
 fn certificates(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
     CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().ok()
-}
-
-/// A verifier that trusts the CA certificates of the system. It is an error if the system has none, as in a container image that
-/// contains nothing but this program.
-fn of_system(
-    named: &[CertificateDer<'static>],
-    provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn ServerCertVerifier>, Error> {
-    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(named.iter().cloned(), provider)?;
-    Ok(Arc::new(verifier))
-}
-
-fn of_bundled_roots(
-    named: &[CertificateDer<'static>],
-    provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn ServerCertVerifier>, Error> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().chain(named).cloned());
-    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    verifier.map(|verifier| verifier as Arc<dyn ServerCertVerifier>).map_err(|error| Error::General(error.to_string()))
 }
 
 /// A verifier that trusts the certificates of an authority, and each named certificate itself.

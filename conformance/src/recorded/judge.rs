@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_traffic::{Format, har, lines};
+use animal_store_traffic::{Format, Unreadable, har, lines};
 
 use super::parts::{Parts, Run};
 use super::recorded_judge::RecordedJudge;
@@ -23,7 +23,7 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, UnusableRecordi
     let mut recorded = RecordedJudge::new(terms.clone());
     let mut report = None;
     for file in files {
-        match read(&mut recorded, file)? {
+        match read_file(&mut recorded, file)? {
             // One recorded run gives the report that the run gave.
             Some(run) if files.len() == 1 => report = Some(run.conclude(terms)),
             Some(run) => drop(recorded.add(run.trace)),
@@ -38,14 +38,9 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, UnusableRecordi
     }
 }
 
-/// The name of a file in messages and notes.
-fn name_of(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
-}
-
 /// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
-fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, UnusableRecording> {
-    let name = name_of(path);
+fn read_file(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, UnusableRecording> {
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let named = |error: UnusableRecording| match error {
         UnusableRecording::Unreadable(_, error) => UnusableRecording::Unreadable(name.clone(), error),
         other => other,
@@ -70,7 +65,8 @@ fn read_text(
     let mut parts = Parts::new(recorded);
     let (head, context) = match format {
         Format::Lines => {
-            let head = lines::read(&mut text, |head, exchange| parts.take(Some(head), &head.base_url, exchange))?;
+            let head =
+                lines::read(&mut text, |head, exchange| parts.take(Some(head), &head.context.base_url, exchange))?;
             let context = head.context()?;
             (Some(head), context)
         }
@@ -86,10 +82,12 @@ fn read_text(
         }
     };
     parts.recorded.recorded_at(&context.base_url)?;
-    if let Some(head) = &head
-        && !parts.are_all_there(head)?
-    {
-        let (taken, written) = (parts.taken, head.exchanges.unwrap_or_default());
+    if let Some(written) = head.as_ref().and_then(|head| head.exchanges).filter(|written| *written != parts.taken) {
+        let taken = parts.taken;
+        if taken > written {
+            // The file was put together from several.
+            return Err(Unreadable::Mixed { written, found: taken }.into());
+        }
         let note = format!(
             "{name}: {taken} of the {written} recorded exchanges; judged as a sample, because the others are missing"
         );
@@ -97,7 +95,7 @@ fn read_text(
         parts.judge(&Context { extent: Extent::Sample, ..context });
         return Ok(None);
     }
-    match head.as_ref().filter(|head| head.extent == Extent::Run && !parts.is_divided) {
+    match head.as_ref().filter(|head| head.context.extent == Extent::Run && !parts.is_divided) {
         Some(head) => parts.run(head, context, name).map(Some),
         None => {
             parts.judge(&context);

@@ -6,7 +6,6 @@ use jiff::fmt::serde::unsigned_duration::friendly::compact::optional as duration
 use serde::{Deserialize, Serialize};
 
 use crate::options::Options;
-use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::Context;
 
 /// The options of a run and its end, in the head of its recording. The context of the trace has the target and pseudonyms as keys.
@@ -34,9 +33,4 @@ impl RunOptions {
         options.category_id = context.vouches_for_category.then_some(context.category_id);
         Some(options)
     }
-}
-
-/// The side that a proxy judged, as the head of its recording states it.
-pub(super) fn side_of(options: &serde_json::Value) -> Option<Side> {
-    serde_json::from_value(options.get("side")?.clone()).ok()
 }

@@ -7,9 +7,10 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, Trace};
-use animal_store_traffic::{Head, Unreadable, har};
+use animal_store_traffic::{Head, har};
+use serde::Deserialize;
 
-use super::options::{RunOptions, side_of};
+use super::options::RunOptions;
 use super::recorded_judge::RecordedJudge;
 use super::terms::Terms;
 use super::totals::size;
@@ -86,18 +87,6 @@ impl<'c> Parts<'c> {
         Parts { recorded, pending: PendingPart::default(), taken: 0, is_divided: false, is_foreign: false }
     }
 
-    /// Returns true unless the recording has fewer exchanges than its head states.
-    ///
-    /// # Errors
-    ///
-    /// [`Unreadable::Mixed`], if there are more: the file was put together from several.
-    pub(super) fn are_all_there(&self, head: &Head) -> Result<bool, Unreadable> {
-        match head.exchanges {
-            Some(written) if self.taken > written => Err(Unreadable::Mixed { written, found: self.taken }),
-            written => Ok(written.is_none_or(|written| self.taken == written)),
-        }
-    }
-
     /// Takes an exchange, and judges the pending exchanges once they fill a part.
     pub(super) fn take(
         &mut self,
@@ -111,8 +100,9 @@ impl<'c> Parts<'c> {
         };
         let is_empty = self.pending.exchanges.is_empty();
         if is_empty && !self.is_divided {
-            let side = head.and_then(|head| side_of(&head.options)).unwrap_or(Side::Server);
-            self.recorded.side.get_or_insert(side);
+            // The side that a proxy judged, as the head of its recording states it.
+            let side = head.and_then(|head| Side::deserialize(head.options.get("side")?).ok());
+            self.recorded.side.get_or_insert(side.unwrap_or(Side::Server));
         }
         self.is_foreign = head.is_none();
         match exchange.known.begins {
@@ -129,7 +119,7 @@ impl<'c> Parts<'c> {
         }
         self.taken += 1;
         self.pending.insert(self.pending.exchanges.len(), exchange);
-        let fills_part = match head.map(|head| head.extent) {
+        let fills_part = match head.map(|head| head.context.extent) {
             Some(Extent::Run) if !self.is_divided => self.pending.weight > WHOLE_RUN,
             Some(Extent::Conversation) => self.pending.size() >= LONGEST_PART,
             _ => self.pending.size() >= 1.0,

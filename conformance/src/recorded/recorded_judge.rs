@@ -17,7 +17,7 @@ use super::totals::Totals;
 use super::unusable::UnusableRecording;
 use crate::options::Judging;
 use crate::redaction::Redactor;
-use crate::report::{self, Recording, Remarks, Report};
+use crate::report::{self, Presentation, Remarks, Report};
 
 /// Judges traffic part by part, in bounded memory, and adds the verdicts up to one report.
 ///
@@ -154,9 +154,13 @@ impl RecordedJudge {
             judging.known_failing.apply(&mut verdicts, first.to_zoned(TimeZone::UTC).date());
         }
         let trace = Trace { context, exchanges: kept };
-        let recording = Recording { counts, dropped };
         let conclusion = Conclusion { verdicts, causes: Vec::new(), fleet: None };
         let remarks = Remarks { notes: self.notes, rerun_command, ..Remarks::default() };
-        report::assemble_recorded(&trace, &conclusion, &judging, remarks, recording, self.pseudonyms.redactor())
+        let presentation = Presentation::of_traffic(&trace, self.pseudonyms.redactor().clone());
+        let mut report = report::assemble(&presentation, &conclusion, &judging, remarks, counts);
+        for requirement in &mut report.requirements {
+            requirement.failures += dropped.get(&requirement.id).copied().unwrap_or_default();
+        }
+        report
     }
 }

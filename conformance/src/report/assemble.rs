@@ -1,33 +1,28 @@
 //! Assembles the report from the trace and the verdicts, without secrets and control characters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::confidence;
 use super::counting::Counting;
+use super::counts::FAULTS_CAUGHT;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation, TOOL};
 use super::model::{
-    Choice, Evidence, GivenOption, Intermittent, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION,
-    Selection, Target, Tool, WindowPoint,
+    Choice, Evidence, GivenOption, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION, Selection, Target,
+    Tool, WindowPoint,
 };
 use super::presentation::Presentation;
-use super::replica::Attribution;
-use super::rerun_command;
 use super::traffic::TrafficCounts;
 use crate::layout::at_most;
-use crate::options::{Judging, Options};
-use crate::redaction::Redactor;
+use crate::options::Judging;
 use animal_store_diagnose::Conclusion;
 use animal_store_diagnose::causes::Cause;
 use animal_store_rules::catalogue::{About, Level, Requirement, catalogue};
 use animal_store_rules::near_misses;
-use animal_store_rules::rules::alike::Share;
-use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::rate_limit;
-use animal_store_rules::verdict::RequirementVerdict;
 use animal_store_rules::verdict::findings::Finding;
+use animal_store_rules::verdict::{RequirementVerdict, overall};
 
 /// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.
 const MAX_EVIDENCE: usize = 4;
@@ -50,21 +45,9 @@ pub(crate) struct Remarks {
     pub options: Vec<GivenOption>,
 }
 
-/// Assembles the report on a run.
+/// Assembles the report on the exchanges that are presented, which may be only some of those that were counted.
 #[must_use]
-pub(crate) fn assemble(trace: &Trace, conclusion: &Conclusion, options: &Options, remarks: Remarks) -> Report {
-    let counts = TrafficCounts::of(&trace.exchanges, &trace.context);
-    let presentation = Presentation::of_run(trace, options);
-    let remarks = Remarks {
-        seed: options.seed,
-        rerun_command: rerun_command::command(options, &presentation.redactor),
-        options: rerun_command::given(options, &presentation.redactor),
-        ..remarks
-    };
-    assemble_with(&presentation, conclusion, &options.judging, remarks, counts)
-}
-
-fn assemble_with(
+pub(crate) fn assemble(
     presentation: &Presentation<'_>,
     conclusion: &Conclusion,
     judging: &Judging,
@@ -76,23 +59,41 @@ fn assemble_with(
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let mut requirements: Vec<RequirementReport> =
         verdicts.iter().map(|verdict| requirement(&exchanges, presentation, verdict, judging.strict)).collect();
-    for requirement in
-        requirements.iter_mut().filter(|requirement| depends_on_connection(requirement, &conclusion.causes))
-    {
-        send_on_kept_connection(requirement, presentation);
+    for requirement in &mut requirements {
+        // A failure may be due to an earlier request on the same connection: to its key, or to its body.
+        let is_explained = |cause: &Cause| cause.requirements.iter().any(|id| *id == requirement.id);
+        let mut causes = conclusion.causes.iter().filter(|cause| cause.id == "unread-body");
+        if requirement.about() != About::Keys && !causes.any(is_explained) {
+            continue;
+        }
+        for shown in requirement.evidence.iter_mut().filter_map(|evidence| evidence.exchanges.first_mut()) {
+            if let Some(curl) = presentation.curl_on_kept_connection(shown.number) {
+                shown.curl = curl;
+            }
+        }
     }
+    let text = |text: &Option<String>| text.as_deref().map(|text| presentation.text(text));
+    let open = requirements.iter().filter(|requirement| requirement.selected && requirement.level == Level::Open);
+    let choice = |open: &RequirementReport| Choice {
+        id: open.id.clone(),
+        title: open.title.clone(),
+        observed: open.observed.clone(),
+    };
     let presented = |cause: &Cause| Cause { sentence: presentation.sentence(&cause.sentence), ..cause.clone() };
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        verdict: conclusion.overall(judging.strict, trace.context.unfinished.is_empty()),
+        verdict: overall(verdicts, judging.strict, trace.context.unfinished.is_empty()),
         specification: catalogue().specification.clone(),
         catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },
         selection: selection(verdicts, judging),
         target: Target {
             base_url: presentation.own(&trace.context.base_url),
             environment: judging.environment.as_deref().map(|name| presentation.own(name)),
-            implementation: implementation(presentation, &judging.implementation),
+            implementation: Implementation {
+                name: text(&judging.implementation.name),
+                version: text(&judging.implementation.version),
+            },
             image: None,
             plan: judging.plan.as_ref().map(ToString::to_string),
         },
@@ -103,7 +104,7 @@ fn assemble_with(
         profile: judging.scope.profile,
         side: judging.scope.side,
         strict: judging.strict,
-        started_at: counts.first.map(|time| time.to_string()),
+        started_at: counts.first,
         requests: counts.requests,
         requests_with_key: counts.with_key,
         refused: counts.refused,
@@ -111,7 +112,10 @@ fn assemble_with(
         real_duration_ms: None,
         answerers: counts.answerers.renamed(|name| presentation.text(name)),
         created: counts.created,
-        created_ids: created_ids(trace),
+        created_ids: match trace.context.extent {
+            Extent::Run => trace.exchanges.iter().filter_map(Exchange::created_id).collect(),
+            _ => Vec::new(),
+        },
         unfinished: trace.context.unfinished.iter().map(|part| part.to_string()).collect(),
         ended_early: remarks.ended_early.map(|reason| presentation.own(&reason)),
         notes: remarks.notes.iter().map(|note| presentation.own(note)).collect(),
@@ -119,18 +123,12 @@ fn assemble_with(
         candidate_log: None,
         replicas: fleet::replicas(presentation, conclusion.fleet.as_ref(), verdicts),
         causes: conclusion.causes.iter().map(presented).collect(),
-        gap_profile: requirements.iter().filter_map(choice).collect(),
+        gap_profile: open.map(choice).collect(),
         requirements,
         counting: remarks.counting,
         timeline: trace.exchanges.iter().filter_map(|exchange| window_point(presentation, exchange)).collect(),
         exchanges,
     }
-}
-
-/// The identifiers in the responses to the creations of a run.
-fn created_ids(trace: &Trace) -> Vec<i64> {
-    let exchanges = trace.exchanges.iter().filter(|_| trace.context.extent == Extent::Run);
-    exchanges.filter_map(Exchange::created_id).collect()
 }
 
 /// The selection of the requirements that the verdict is about, with the options that made it.
@@ -148,37 +146,6 @@ fn selection(verdicts: &[RequirementVerdict], judging: &Judging) -> Selection {
         by.extend(scope.skip.iter().map(|id| format!("--skip {id}")));
     }
     Selection { selected, requirements, by }
-}
-
-fn implementation(presentation: &Presentation<'_>, given: &Implementation) -> Implementation {
-    let text = |text: &Option<String>| text.as_deref().map(|text| presentation.text(text));
-    Implementation { name: text(&given.name), version: text(&given.version) }
-}
-
-/// A whole recording. The report may contain only some of its exchanges.
-#[derive(Clone, Debug)]
-pub(crate) struct Recording {
-    pub counts: TrafficCounts,
-    /// The number of failures of each requirement that were counted, and that the verdicts do not contain.
-    pub dropped: BTreeMap<String, usize>,
-}
-
-/// Assembles a report on recorded traffic, whose secrets this redactor knows.
-#[must_use]
-pub(crate) fn assemble_recorded(
-    trace: &Trace,
-    conclusion: &Conclusion,
-    judging: &Judging,
-    remarks: Remarks,
-    recording: Recording,
-    secrets: &Redactor,
-) -> Report {
-    let presentation = Presentation::of_traffic(trace, secrets.clone());
-    let mut report = assemble_with(&presentation, conclusion, judging, remarks, recording.counts);
-    for requirement in &mut report.requirements {
-        requirement.failures += recording.dropped.get(&requirement.id).copied().unwrap_or_default();
-    }
-    report
 }
 
 fn requirement(
@@ -205,7 +172,7 @@ fn requirement(
         statements: catalogue().statements_behind(&verdict.requirement.id).map(|s| s.gist.clone()).collect(),
         from: verdict.requirement.from.clone(),
         breaks: verdict.requirement.breaks.clone(),
-        faults_caught: confidence::faults_caught(&verdict.requirement.id),
+        faults_caught: FAULTS_CAUGHT.get(&verdict.requirement.id).copied(),
         selected: verdict.selected,
         violation: verdict.is_violation(strict),
         status: verdict.status,
@@ -236,38 +203,15 @@ fn evidence(presentation: &Presentation<'_>, requirement: &Requirement, finding:
         count: finding.count,
         subjects: finding.subjects.iter().map(|text| at_most(&presentation.text(text), MAX_SUBJECT)).collect(),
         reader: near_miss.map(|near_miss| near_miss.reader.to_owned()),
-        intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
+        intermittent: finding.intermittent,
         only_with: finding.only_with.clone(),
-        attribution: finding.attribution.as_ref().map(|by| Attribution::of(presentation, by)),
+        attribution: finding.attribution.clone().map(|by| by.presented(|text| presentation.own(text))),
         exchanges: exchanges.map(|index| presentation.evidence(&presentation.trace.exchanges[index])).collect(),
-    }
-}
-
-/// Whether a failure may be due to an earlier request on the same connection: to its key, or to its body.
-fn depends_on_connection(requirement: &RequirementReport, causes: &[Cause]) -> bool {
-    let is_explained = |cause: &Cause| cause.requirements.iter().any(|id| *id == requirement.id);
-    requirement.about() == About::Keys || causes.iter().any(|cause| cause.id == "unread-body" && is_explained(cause))
-}
-
-/// Replaces the `curl` commands of evidence from a kept connection by commands that repeat the earlier request as well.
-fn send_on_kept_connection(requirement: &mut RequirementReport, presentation: &Presentation<'_>) {
-    for shown in requirement.evidence.iter_mut().filter_map(|evidence| evidence.exchanges.first_mut()) {
-        if let Some(curl) = presentation.curl_on_kept_connection(shown.number) {
-            shown.curl = curl;
-        }
     }
 }
 
 /// The maximum length of a subject in bytes.
 const MAX_SUBJECT: usize = 60;
-
-fn choice(requirement: &RequirementReport) -> Option<Choice> {
-    (requirement.selected && requirement.level == Level::Open).then(|| Choice {
-        id: requirement.id.clone(),
-        title: requirement.title.clone(),
-        observed: requirement.observed.clone(),
-    })
-}
 
 /// The rate-limit headers of a response, if it has any.
 fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<WindowPoint> {
@@ -277,7 +221,7 @@ fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<
     limit.or(remaining).or(reset)?;
     Some(WindowPoint {
         exchange: exchange.number,
-        at: exchange.received_at.to_string(),
+        at: exchange.received_at,
         key: presentation.key_alias(exchange),
         status: response.status,
         limit,

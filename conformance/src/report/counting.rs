@@ -2,11 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Report;
 use super::key_alias::KeyAlias;
-use animal_store_rules::catalogue::About;
 use animal_store_rules::limits::Limiter;
-use animal_store_rules::verdict::Status;
 
 /// The way of counting that explains most responses to a key.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -76,12 +73,4 @@ pub(crate) fn of_keys(limiter: &Limiter<'_>) -> Vec<Counting> {
         counting.push(Counting { key, explanation: best.to_string(), unexplained: explanation.findings.len(), first });
     }
     counting
-}
-
-impl Report {
-    /// Returns true if a requirement on the limit or its header fields is broken.
-    pub(super) fn breaks_a_limit(&self) -> bool {
-        let mut broken = self.requirements.iter().filter(|requirement| requirement.status == Status::Fail);
-        broken.any(|requirement| matches!(requirement.about(), About::Limits | About::Refusals))
-    }
 }

@@ -1,11 +1,21 @@
 //! The numbers of requirements by status.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use super::{Outcome, Report, RequirementReport, Selection};
+use crate::layout::counted;
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::catalogue::{About, Party, Requirement, catalogue};
 
 /// The title, in every format, of requirements that held although a part of them could not be seen.
 pub const PARTLY_SEEN: &str = "Held, with limited evidence";
+
+/// The number of known faults that each requirement catches, if it can fail. The tests of the project judge servers with one fault each, and
+/// keep the numbers in this file.
+pub(super) static FAULTS_CAUGHT: LazyLock<BTreeMap<String, usize>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!(env!("CONFIDENCE"))).unwrap_or_else(|error| panic!("confidence.json: {error}"))
+});
 
 impl Report {
     /// A requirement, if the catalogue of the report has it.
@@ -40,30 +50,17 @@ impl Report {
         }
     }
 
-    /// The occasion that the clients' traffic lacks for most of what is asked of clients, with what to do about it.
-    #[must_use]
-    pub fn missing_occasion(&self) -> Option<&'static str> {
-        (self.side == Side::Client && self.refused == 0).then_some("no 429 was met: let the tests exceed the limit")
-    }
-
-    /// The party that is judged. If both are, and one alone violates, that one.
-    fn judged_party(&self) -> &'static str {
-        let violates = |party| self.requirements.iter().any(|r| r.violation && r.party() == party);
-        match (self.side, violates(Party::Server), violates(Party::Client)) {
-            (Side::Server, ..) | (Side::Both, true, false) => "the server",
-            (Side::Client, ..) | (Side::Both, false, true) => "the client",
-            (Side::Both, ..) => "the server and its clients",
-        }
-    }
-
-    /// The address that was judged, with the party that is at fault where clients were judged as well.
+    /// The address that was judged. Where clients were judged as well, with the party that is judged, or that alone violates.
     #[must_use]
     pub fn subject(&self) -> String {
         // The port of a container means nothing after the run.
         let target = self.target.image.as_ref().unwrap_or(&self.target.base_url);
-        match self.side {
-            Side::Server => target.clone(),
-            Side::Client | Side::Both => format!("{} at {target}", self.judged_party()),
+        let violates = |party| self.requirements.iter().any(|r| r.violation && r.party() == party);
+        match (self.side, violates(Party::Server), violates(Party::Client)) {
+            (Side::Server, ..) => target.clone(),
+            (Side::Both, true, false) => format!("the server at {target}"),
+            (Side::Client, ..) | (Side::Both, false, true) => format!("the client at {target}"),
+            (Side::Both, ..) => format!("the server and its clients at {target}"),
         }
     }
 
@@ -96,6 +93,12 @@ impl RequirementReport {
     #[must_use]
     pub fn is_gap(&self) -> bool {
         self.outcome() == Outcome::Gap
+    }
+
+    /// The number of known faults that the requirement catches, as reports show it: `catches 8 faults`.
+    #[must_use]
+    pub fn confidence(&self) -> Option<String> {
+        self.faults_caught.map(|count| format!("catches {}", counted(count, "fault")))
     }
 
     /// The party that the requirement binds.

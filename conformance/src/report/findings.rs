@@ -1,10 +1,13 @@
-//! Findings, in the wording that every format uses.
+//! Findings, in the wording that every format uses, and the order in which to fix them.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use animal_store_diagnose::causes::Cause;
+use animal_store_rules::catalogue::Hides;
+use animal_store_rules::verdict::findings::Share;
 
-use super::{Evidence, Intermittent, Report, RequirementReport};
+use super::{Evidence, Report, ReportedExchange, RequirementReport};
 
 impl Evidence {
     /// The finding with its count and its subjects: `201 on POST /pets x2: "1", true`.
@@ -17,7 +20,7 @@ impl Evidence {
         if !self.subjects.is_empty() {
             finding.push_str(&format!(": {}", self.subjects.join(", ")));
         }
-        if let Some(Intermittent { broken, alike }) = self.intermittent {
+        if let Some(Share { broken, alike }) = self.intermittent {
             finding.push_str(&format!("; intermittent: in {broken} of {alike} equal requests"));
         }
         if !self.only_with.is_empty() {
@@ -42,6 +45,18 @@ impl RequirementReport {
         }
     }
 
+    /// The expectation and the finding of the worst failure, or else the reason for the status.
+    #[must_use]
+    pub fn explanation(&self) -> Option<&str> {
+        self.evidence.first().map(|evidence| evidence.sentence.as_str()).or(self.reason.as_deref())
+    }
+
+    /// The exchange that shows the worst failure.
+    #[must_use]
+    pub fn decisive(&self) -> Option<&ReportedExchange> {
+        self.evidence.first()?.exchanges.first()
+    }
+
     /// The number of failures of kinds without an example in the evidence.
     #[must_use]
     pub fn further_failures(&self) -> usize {
@@ -61,9 +76,33 @@ impl Report {
         gaps
     }
 
+    /// The broken requirements, except known failures, in the order in which to fix them: violations before warnings. Among each,
+    /// requirements that hide others come first, and then requirements that share a cause or exchanges with most others.
+    #[must_use]
+    pub fn to_fix(&self) -> Vec<&RequirementReport> {
+        let broken: Vec<&RequirementReport> =
+            self.requirements.iter().filter(|r| r.violation || r.is_warning()).collect();
+        let shared = |requirement: &RequirementReport| {
+            let own = exchanges(requirement);
+            let alike = broken.iter().filter(|other| !own.is_disjoint(&exchanges(other))).count();
+            self.cause_of(&requirement.id).map_or(alike, |cause| cause.requirements.len().max(alike))
+        };
+        let mut ordered = broken.clone();
+        ordered.sort_by_cached_key(|r| {
+            let hides = r.entry().map_or(Hides::Nothing, |entry| entry.hides);
+            (!r.violation, hides, Reverse(if hides == Hides::Nothing { shared(r) } else { 0 }))
+        });
+        ordered
+    }
+
     /// The likely cause that explains every failure of a requirement, if there is one.
     #[must_use]
     pub fn cause_of(&self, id: &str) -> Option<&Cause> {
         self.causes.iter().find(|cause| cause.requirements.iter().any(|explained| explained == id))
     }
+}
+
+/// The exchanges that show a requirement to be broken, as far as the report has them.
+fn exchanges(requirement: &RequirementReport) -> BTreeSet<usize> {
+    requirement.evidence.iter().flat_map(|evidence| &evidence.exchanges).map(|exchange| exchange.number).collect()
 }

@@ -1,31 +1,14 @@
 //! The addresses of a service with several, each as a row of a table, in the wording that every format uses.
 
-use jiff::SignedDuration;
-
-use super::Report;
 use super::presentation::Presentation;
-use super::replica::{Attribution, ReadsElsewhere, Replica};
 use super::traffic::TrafficCounts;
+use super::{Replica, Report};
 use crate::layout::counted;
 use animal_store_rules::fleet::{Counter, Fleet, Reads};
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::verdict::RequirementVerdict;
-use animal_store_rules::verdict::attribution;
-
-impl Attribution {
-    /// The attribution of a finding, presented.
-    pub(super) fn of(presentation: &Presentation<'_>, found: &attribution::Attribution) -> Attribution {
-        let addresses = presentation.addresses();
-        let replicas = found.replicas().iter().filter_map(|at| addresses.get(*at).cloned()).collect();
-        let sentence = presentation.own(&found.sentence(&presentation.trace.context));
-        match *found {
-            attribution::Attribution::Only { broken, requests, others, .. } => {
-                Attribution::Only { replicas, broken, requests, others, sentence }
-            }
-            attribution::Attribution::Across { .. } => Attribution::Across { replicas, sentence },
-        }
-    }
-}
+use animal_store_rules::verdict::attribution::Attribution;
+use animal_store_rules::verdict::findings::Finding;
 
 impl Replica {
     /// The number of requirements that the address breaks, with the requirements that no other address breaks.
@@ -41,7 +24,7 @@ impl Replica {
     /// The time after which the address showed animals that were created at others.
     #[must_use]
     pub fn lag_shown(&self) -> String {
-        let ReadsElsewhere { shown, never_shown, missing_ms, shown_ms } = self.reads;
+        let Reads { shown, never_shown, missing_ms, shown_ms, .. } = self.reads;
         let seconds = |time: u64| format!("{}.{:03} s", time / 1_000, time % 1_000);
         let first = match (shown_ms.filter(|_| shown > 0), missing_ms) {
             (None, None) => return "not observed".to_owned(),
@@ -81,16 +64,26 @@ pub(super) fn replicas(
     verdicts: &[RequirementVerdict],
 ) -> Vec<Replica> {
     let Some(fleet) = fleet else { return Vec::new() };
-    let (trace, addresses) = (presentation.trace, presentation.addresses());
+    let trace = presentation.trace;
+    let addresses: Vec<String> = trace.context.addresses().map(|address| presentation.own(address)).collect();
     let mut rows = Vec::new();
-    for (at, (counter, reads)) in fleet.counters.iter().zip(&fleet.reads).enumerate() {
+    for (at, address) in trace.context.addresses().enumerate() {
         let all = trace.exchanges.iter();
         let sent: Vec<&Exchange> = all.filter(|e| e.request.replica.unwrap_or_default() == at).collect();
         let counts = TrafficCounts::of(sent.iter().copied(), &trace.context);
+        let is_sent_here = |number: &usize| sent.binary_search_by_key(number, |exchange| exchange.number).is_ok();
+        let is_here_alone = |finding: &Finding| match &finding.attribution {
+            Some(Attribution::Only { replicas, .. }) => *replicas == [address],
+            _ => false,
+        };
         let (mut findings, mut only_here) = (Vec::new(), Vec::new());
-        for verdict in verdicts.iter().filter(|verdict| verdict.selected && has_decisive(verdict, &sent)) {
+        for verdict in verdicts.iter().filter(|verdict| verdict.selected) {
+            let mut decisive = verdict.failures.iter().filter_map(|failure| failure.exchanges.first());
+            if !decisive.any(is_sent_here) {
+                continue;
+            }
             findings.push(verdict.requirement.id.clone());
-            if is_attributed_to(verdict, at) {
+            if !verdict.findings.is_empty() && verdict.findings.iter().all(is_here_alone) {
                 only_here.push(verdict.requirement.id.clone());
             }
         }
@@ -101,39 +94,14 @@ pub(super) fn replicas(
             created: counts.created,
             findings,
             only_here,
-            reads: reads_elsewhere(reads),
-            counts_with: match counter {
+            reads: fleet.reads[at],
+            counts_with: match &fleet.counters[at] {
                 Counter::Unknown => None,
                 Counter::With(others) => Some(others.iter().map(|other| addresses[*other].clone()).collect()),
             },
         });
     }
     rows
-}
-
-/// Returns true if the decisive exchange of a failure is one of these.
-fn has_decisive(verdict: &RequirementVerdict, sent: &[&Exchange]) -> bool {
-    let mut decisive = verdict.failures.iter().filter_map(|failure| failure.exchanges.first());
-    decisive.any(|number| sent.binary_search_by_key(number, |exchange| exchange.number).is_ok())
-}
-
-/// Returns true if every finding of a requirement is attributed to this address alone.
-fn is_attributed_to(verdict: &RequirementVerdict, at: usize) -> bool {
-    let mut attributions = verdict.findings.iter().map(|finding| finding.attribution.as_ref());
-    !verdict.findings.is_empty()
-        && attributions.all(|attribution| {
-            matches!(attribution, Some(attribution::Attribution::Only { replicas, .. }) if *replicas == [at])
-        })
-}
-
-fn reads_elsewhere(reads: &Reads) -> ReadsElsewhere {
-    let milliseconds = |time: SignedDuration| u64::try_from(time.as_millis()).unwrap_or_default();
-    ReadsElsewhere {
-        shown: reads.shown,
-        never_shown: reads.never_shown,
-        missing_ms: reads.missing_for.map(milliseconds),
-        shown_ms: reads.shown_after.map(milliseconds),
-    }
 }
 
 #[cfg(test)]
@@ -143,7 +111,7 @@ mod tests {
     #[test]
     fn when_a_replica_showed_what_was_created_elsewhere_is_in_words() {
         let lag = |shown, never_shown, missing_ms, shown_ms| {
-            let reads = ReadsElsewhere { shown, never_shown, missing_ms, shown_ms };
+            let reads = Reads { shown, never_shown, answers: 0, missing_ms, shown_ms };
             let replica = Replica {
                 base_url: "http://h/v1".to_owned(),
                 requests: 1,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 worded! {
     /// The key of a request, by its role.
-    #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+    #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]
     pub enum KeyAlias {
@@ -16,6 +16,8 @@ worded! {
         /// No credential at all.
         None = "none",
         /// Anything else: a wrong key, or a key in another place.
+        // The JSON report does not name the keys of exchanges.
+        #[default]
         Other = "other",
     }
 }

@@ -57,10 +57,7 @@ fn limits_shown(report: &Report, exchange: &ReportedExchange) -> LimitsShown {
     };
     LimitsShown {
         number: exchange.number,
-        time: match exchange.sent_at.parse::<Timestamp>() {
-            Ok(time) => time.strftime("%H:%M:%S.%3f").to_string(),
-            Err(_) => exchange.sent_at.clone(),
-        },
+        time: exchange.sent_at.strftime("%H:%M:%S.%3f").to_string(),
         request: format!("{} {target}", request.method),
         outcome: exchange.response.as_ref().map_or("no response".to_owned(), |response| response.status.to_string()),
         fields: FIELDS.map(|(name, field)| {

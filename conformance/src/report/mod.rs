@@ -6,7 +6,6 @@
 pub mod text;
 
 mod assemble;
-mod confidence;
 pub(crate) mod counting;
 mod counts;
 mod curl;
@@ -16,29 +15,27 @@ mod identity;
 mod key_alias;
 mod limits;
 mod model;
-mod order;
 mod outcome;
 mod outline;
 mod presentation;
-mod replica;
-mod rerun_command;
+pub(crate) mod rerun_command;
 mod shell;
 mod traffic;
 
-pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
+pub(crate) use assemble::{Remarks, assemble};
 pub use counting::{Counting, Unexplained};
 pub use counts::PARTLY_SEEN;
 pub use identity::{CatalogueVersion, Implementation, TOOL};
 pub use key_alias::KeyAlias;
 pub use limits::LimitsShown;
 pub use model::{
-    Choice, Evidence, GivenOption, Intermittent, Report, ReportedBody, ReportedExchange, ReportedRequest,
-    ReportedResponse, RequirementReport, SCHEMA_VERSION, Selection, Since, Target, Tool, WindowPoint,
+    Choice, Evidence, GivenOption, Replica, Report, ReportedBody, ReportedExchange, ReportedRequest, ReportedResponse,
+    RequirementReport, SCHEMA_VERSION, Selection, Since, Target, Tool, WindowPoint,
 };
 pub use outcome::Outcome;
 pub use outline::{Section, Tally};
+pub(crate) use presentation::Presentation;
 pub use presentation::shown;
-pub use replica::{Attribution, ReadsElsewhere, Replica};
 pub use shell::shell_command;
 pub(crate) use traffic::TrafficCounts;
 pub use traffic::{Answerers, Intermediary};

@@ -4,17 +4,20 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::counting::Counting;
 use super::identity::{CatalogueVersion, Implementation};
 use super::key_alias::KeyAlias;
-use super::replica::{Attribution, Replica};
 use super::traffic::Answerers;
 use crate::options::Earlier;
 use animal_store_diagnose::causes::Cause;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::{Profile, Side};
+use animal_store_rules::fleet::Reads;
+use animal_store_rules::verdict::attribution::Attribution;
+use animal_store_rules::verdict::findings::Share;
 use animal_store_rules::verdict::{Status, Verdict};
 
 /// The version of the report's schema.
@@ -59,7 +62,8 @@ pub struct Report {
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
     /// The time at which the first request was sent, RFC 3339 in UTC.
-    pub started_at: Option<String>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub started_at: Option<Timestamp>,
     /// The number of requests that were sent.
     pub requests: usize,
     /// The number of requests with a key that the server may count them against.
@@ -207,6 +211,31 @@ pub struct Target {
     pub plan: Option<String>,
 }
 
+/// The results for one address.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Replica {
+    /// The address.
+    pub base_url: String,
+    /// The number of requests that were sent to the address.
+    pub requests: usize,
+    /// The number of requests with a key that the server may count them against.
+    pub requests_with_key: usize,
+    /// The number of animals that were created at the address.
+    pub created: usize,
+    /// The requirements that responses of the address break.
+    pub findings: Vec<String>,
+    /// The findings that no response of another address shows, although such requests were sent there.
+    pub only_here: Vec<String>,
+    /// The reads of animals that were created at other addresses.
+    #[cfg_attr(test, schemars(with = "tests::ReadsElsewhere"))]
+    pub reads: Reads,
+    /// The other addresses that count the requests of a key together with this one: an empty array if it counts alone, null if the run
+    /// does not show it.
+    pub counts_with: Option<Vec<String>>,
+}
+
 /// The result of one requirement.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -288,26 +317,17 @@ pub struct Evidence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reader: Option<String>,
     /// The share of equal requests that show the failure, if only some do.
-    pub intermittent: Option<Intermittent>,
+    #[cfg_attr(test, schemars(with = "Option<tests::Intermittent>"))]
+    pub intermittent: Option<Share>,
     /// The harmless header fields of requests without which the failure does not show, such as `accept-encoding: gzip`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_with: Vec<String>,
     /// The addresses that show the failure, if the service has several and not all of them do.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<tests::Attribution>"))]
     pub attribution: Option<Attribution>,
     /// The exchanges that show the example, the decisive one first.
     pub exchanges: Vec<ReportedExchange>,
-}
-
-/// The share of equal requests that show a failure.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Intermittent {
-    /// The number of requests that show the failure.
-    pub broken: usize,
-    /// The number of all these requests.
-    pub alike: usize,
 }
 
 /// An exchange, keys redacted.
@@ -326,14 +346,12 @@ pub struct ReportedExchange {
     #[serde(skip)]
     pub step: String,
     /// The key of the request.
-    #[serde(skip, default = "other_key")]
+    #[serde(skip)]
     pub key: KeyAlias,
     /// The time at which the request was sent, RFC 3339 in UTC.
-    pub sent_at: String,
-    /// The time at which the response was complete or failed, RFC 3339 in UTC.
-    #[serde(skip)]
-    pub received_at: String,
-    /// The time between the two, in microseconds.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub sent_at: Timestamp,
+    /// The time until the response was complete or failed, in microseconds.
     #[serde(skip)]
     pub elapsed_us: u64,
     /// The request.
@@ -350,11 +368,6 @@ pub struct ReportedExchange {
     pub response_id: Option<String>,
     /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
     pub curl: String,
-}
-
-/// The key of a deserialized exchange, which does not name it.
-fn other_key() -> KeyAlias {
-    KeyAlias::Other
 }
 
 impl ReportedExchange {
@@ -434,7 +447,8 @@ pub struct WindowPoint {
     /// The number of the exchange in the run.
     pub exchange: usize,
     /// The time at which the response was complete, RFC 3339 in UTC, by the judge's clock.
-    pub at: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub at: Timestamp,
     /// The key of the request.
     pub key: KeyAlias,
     /// The status of the response.

@@ -5,30 +5,33 @@ use serde::Serialize;
 use super::RequirementReport;
 use animal_store_rules::catalogue::{Level, Party};
 use animal_store_rules::verdict::Status;
+use animal_store_rules::worded;
 
-/// The outcomes. The first of several stands for all of them: the worst, unless the worst is only [`Outcome::NotExercised`].
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The requirement is broken, which is a violation.
-    Violated,
-    /// The requirement is broken, and the entry that lists it as known to fail has expired.
-    StaleKnownFailing,
-    /// The requirement is broken, which is a warning.
-    Warning,
-    /// The requirement is broken and known to fail.
-    KnownFailing,
-    /// The run did not exercise the requirement, and is incomplete without it.
-    Gap,
-    /// The requirement held.
-    Held,
-    /// The run did not exercise the requirement, and may be complete without it.
-    NotExercised,
-    /// The requirement is open.
-    Open,
-    /// The requirement was not selected.
-    NotSelected,
+worded! {
+    /// The outcomes. The first of several stands for all of them: the worst, unless the worst is only [`Outcome::NotExercised`].
+    #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Outcome {
+        /// The requirement is broken, which is a violation.
+        Violated = "violated",
+        /// The requirement is broken, and the entry that lists it as known to fail has expired.
+        StaleKnownFailing = "stale-known-failing",
+        /// The requirement is broken, which is a warning.
+        Warning = "warning",
+        /// The requirement is broken and known to fail.
+        KnownFailing = "known-failing",
+        /// The run did not exercise the requirement, and is incomplete without it.
+        Gap = "gap",
+        /// The requirement held.
+        Held = "held",
+        /// The run did not exercise the requirement, and may be complete without it.
+        NotExercised = "not-exercised",
+        /// The requirement is open.
+        Open = "open",
+        /// The requirement was not selected.
+        NotSelected = "not-selected",
+    }
 }
 
 impl RequirementReport {
@@ -50,49 +53,31 @@ impl RequirementReport {
 }
 
 impl Outcome {
-    /// All outcomes.
-    pub const ALL: [Outcome; 9] = [
-        Outcome::Violated,
-        Outcome::StaleKnownFailing,
-        Outcome::Warning,
-        Outcome::KnownFailing,
-        Outcome::Gap,
-        Outcome::Held,
-        Outcome::NotExercised,
-        Outcome::Open,
-        Outcome::NotSelected,
-    ];
-
-    /// The outcome for programs, as a character, and in words.
-    const fn names(self) -> [&'static str; 3] {
-        match self {
-            Outcome::Violated => ["violated", "✗", "violated"],
-            Outcome::StaleKnownFailing => ["stale-known-failing", "✗", "stale known failure"],
-            Outcome::Warning => ["warning", "!", "warning"],
-            Outcome::KnownFailing => ["known-failing", "~", "known to fail"],
-            Outcome::Gap => ["gap", "?", "stated and not exercised"],
-            Outcome::Held => ["held", "✓", "held"],
-            Outcome::NotExercised => ["not-exercised", "-", "not exercised"],
-            Outcome::Open => ["open", "·", "open"],
-            Outcome::NotSelected => ["not-selected", "–", "not judged"],
-        }
-    }
-
-    /// The name of the outcome in JSON and in markup.
-    #[must_use]
-    pub fn slug(self) -> &'static str {
-        self.names()[0]
-    }
-
     /// A character for the outcome.
     #[must_use]
     pub fn sign(self) -> &'static str {
-        self.names()[1]
+        match self {
+            Outcome::Violated | Outcome::StaleKnownFailing => "✗",
+            Outcome::Warning => "!",
+            Outcome::KnownFailing => "~",
+            Outcome::Gap => "?",
+            Outcome::Held => "✓",
+            Outcome::NotExercised => "-",
+            Outcome::Open => "·",
+            Outcome::NotSelected => "–",
+        }
     }
 
-    /// The outcome in words.
+    /// The outcome for people.
     #[must_use]
     pub fn word(self) -> &'static str {
-        self.names()[2]
+        match self {
+            Outcome::StaleKnownFailing => "stale known failure",
+            Outcome::KnownFailing => "known to fail",
+            Outcome::Gap => "stated and not exercised",
+            Outcome::NotExercised => "not exercised",
+            Outcome::NotSelected => "not judged",
+            other => other.as_str(),
+        }
     }
 }

@@ -41,7 +41,7 @@ const RESPONSE_IDS: [&str; 8] = [
 pub(crate) struct Presentation<'t> {
     pub(super) trace: &'t Trace,
     /// The redactor for secrets.
-    pub(super) redactor: Redactor,
+    pub(crate) redactor: Redactor,
     /// The redactor for the judge's own words.
     prose: Redactor,
     curl_options: Vec<String>,
@@ -68,11 +68,6 @@ impl<'t> Presentation<'t> {
     /// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.
     pub(super) fn index_of(&self, number: usize) -> Option<usize> {
         self.trace.exchanges.binary_search_by_key(&number, |exchange| exchange.number).ok()
-    }
-
-    /// The addresses of the service, redacted. The base URL comes first.
-    pub(super) fn addresses(&self) -> Vec<String> {
-        self.trace.context.addresses().map(|address| self.own(address)).collect()
     }
 
     /// A text without secrets, printable.
@@ -108,19 +103,20 @@ impl<'t> Presentation<'t> {
         });
         let request = &exchange.request;
         let address = self.own(self.trace.context.address_of(request));
+        // A key of a few letters would be found in any path, so it is hidden in the query alone.
+        let query = request.query.as_ref().map_or_else(String::new, |query| format!("?{}", self.text(query)));
         let elapsed = exchange.received_at.duration_since(exchange.sent_at).as_micros();
         ReportedExchange {
             number: exchange.number,
             probe: exchange.probe.to_string(),
             step: self.own(&exchange.step),
             key: self.key_alias(exchange),
-            sent_at: exchange.sent_at.to_string(),
-            received_at: exchange.received_at.to_string(),
+            sent_at: exchange.sent_at,
             // A clock that was set back in between makes the time negative.
             elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
             request: ReportedRequest {
                 method: request.method.clone(),
-                url: address.clone() + &self.target(request),
+                url: format!("{address}{}{query}", self.own(&request.path)),
                 headers: self.request_fields(exchange),
                 body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             },
@@ -156,12 +152,6 @@ impl<'t> Presentation<'t> {
         let request = sent.next().filter(|request| request.connection == Connection::Kept)?;
         let before = sent.find(|other| other.connection == Connection::Kept && other.replica == request.replica)?;
         curl::fits_argument(before).then(|| self.curl(&[before, request]))
-    }
-
-    /// The path and the query. A key of a few letters would be found in any path, so it is hidden in the query alone.
-    fn target(&self, request: &Request) -> String {
-        let path = self.own(&request.path);
-        request.query.as_ref().map_or_else(|| path.clone(), |query| format!("{path}?{}", self.text(query)))
     }
 
     /// The key of an exchange, by its role.

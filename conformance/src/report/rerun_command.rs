@@ -21,7 +21,7 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
 }
 
 /// The options of [`command`] that a report keeps: all but keys, values with a secret, and `--only`.
-pub(super) fn given(options: &Options, redactor: &Redactor) -> Vec<GivenOption> {
+pub(crate) fn given(options: &Options, redactor: &Redactor) -> Vec<GivenOption> {
     let prose = redactor.for_prose();
     let mut kept = Vec::new();
     for (name, value) in options.arguments() {

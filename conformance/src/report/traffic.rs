@@ -35,7 +35,7 @@ pub(crate) struct TrafficCounts {
 
 impl TrafficCounts {
     /// The counts of these exchanges.
-    pub(super) fn of<'e>(exchanges: impl IntoIterator<Item = &'e Exchange>, context: &Context) -> TrafficCounts {
+    pub(crate) fn of<'e>(exchanges: impl IntoIterator<Item = &'e Exchange>, context: &Context) -> TrafficCounts {
         let mut counts = TrafficCounts::default();
         exchanges.into_iter().for_each(|exchange| counts.add(exchange, context));
         counts

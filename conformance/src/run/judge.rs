@@ -18,7 +18,7 @@ use crate::probes::session::{Session, Stop};
 use crate::probes::target::UnusableTarget;
 use crate::recorded;
 use crate::redaction::redactor;
-use crate::report::{self, Remarks, Report, Since};
+use crate::report::{self, Presentation, Remarks, Report, Since, TrafficCounts, rerun_command};
 use crate::run::notes::{
     long_bodies, lost_with_connections, more_than_planned, transient_failures, undecided_by_others, unknown_category,
     unlike_plan, unreadable_codings, unsent_near_misses,
@@ -119,7 +119,7 @@ impl Judge {
     ///
     /// [`RunError`] when there is nothing to judge. A defective response is not an error but leads to a verdict.
     pub async fn run(&self) -> Result<Report, RunError> {
-        self.probe_and_judge().await.map(|judged| judged.report)
+        self.probe_and_judge().await.map(|(.., report)| report)
     }
 
     /// Probes the target, judges the responses, and returns the report with the recording of the run: JSON Lines without keys, which
@@ -129,11 +129,12 @@ impl Judge {
     ///
     /// As [`Judge::run`].
     pub async fn run_and_record(&self) -> Result<(Report, String), RunError> {
-        let Judged { trace, ended_early, took, report } = self.probe_and_judge().await?;
+        let (trace, ended_early, took, report) = self.probe_and_judge().await?;
         Ok((report, recorded::record(&trace, &self.options, ended_early.as_deref(), Some(took))))
     }
 
-    async fn probe_and_judge(&self) -> Result<Judged, RunError> {
+    /// Returns the trace, the reason why the run ended early, the duration of the run, and the report.
+    async fn probe_and_judge(&self) -> Result<(Trace, Option<String>, Duration, Report), RunError> {
         let begun = self.clock.instant();
         let (trace, ended_early) = self.probe().await?;
         let took = self.clock.instant().duration_since(begun);
@@ -145,7 +146,7 @@ impl Judge {
         if limited && report.verdict == Verdict::Incomplete {
             return Err(UnusableTarget::Limited(reason).into());
         }
-        Ok(Judged { trace, ended_early, took, report })
+        Ok((trace, ended_early, took, report))
     }
 
     /// Probes the target, and returns the trace with the reason why the run ended early, if it did. [`conclude`] judges the trace.
@@ -168,6 +169,7 @@ impl Judge {
             }
         }
         let redactor = redactor(options);
+        let refused = |unusable: UnusableTarget| unusable.invoked(&options.invoked).redacted(&redactor).into();
         let mut session = Session::new(options, context(options), &client, listener, self.clock.clone())
             .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.budget.wait).await {
@@ -186,12 +188,8 @@ impl Judge {
                 };
                 probes::run(&mut session, options, after_each).await.err()
             }
-            Err(Abort::Unusable(unusable)) => {
-                return Err(unusable.invoked(&options.invoked).redacted(&redactor).into());
-            }
-            Err(Abort::Stop(Stop::Unusable(unusable))) => {
-                return Err(unusable.invoked(&options.invoked).redacted(&redactor).into());
-            }
+            Err(Abort::Unusable(unusable)) => return Err(refused(unusable)),
+            Err(Abort::Stop(Stop::Unusable(unusable))) => return Err(refused(*unusable)),
             Err(Abort::Stop(stop)) if session.trace().exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(Abort::Stop(stop)) => Some(stop),
         };
@@ -201,7 +199,7 @@ impl Judge {
             let _also_stopped = probes::without_a_key(&mut session, options).await;
         }
         if let Some(Stop::Unusable(unusable)) = stop {
-            return Err(unusable.invoked(&options.invoked).redacted(&redactor).into());
+            return Err(refused(*unusable));
         }
         let mut trace = session.into_trace();
         answerer::end_run(&mut trace);
@@ -246,14 +244,6 @@ fn ended_early(stop: Option<&Stop>, unfinished: &[Cow<'static, str>]) -> Option<
     }
 }
 
-/// A run, and its report.
-struct Judged {
-    trace: Trace,
-    ended_early: Option<String>,
-    took: Duration,
-    report: Report,
-}
-
 /// Judges a trace and assembles the report on a run that took this long, if it is known: no exchange shows a wait at the end of the run.
 #[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, took: Option<Duration>) -> Report {
@@ -275,14 +265,18 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
     notes.extend(mended(&conclusion.verdicts, options));
     notes.extend(unsent_near_misses(&trace.exchanges, options));
     notes.extend(more_than_planned(&history, &facts.limiter, options));
+    let presentation = Presentation::of_run(trace, options);
     let remarks = Remarks {
         notes,
         transcript_diff: Transcript::new(&history).difference(),
         ended_early,
         counting: report::counting::of_keys(&facts.limiter),
-        ..Remarks::default()
+        seed: options.seed,
+        rerun_command: rerun_command::command(options, &presentation.redactor),
+        options: rerun_command::given(options, &presentation.redactor),
     };
-    let mut report = report::assemble(trace, &conclusion, options, remarks);
+    let counts = TrafficCounts::of(&trace.exchanges, &trace.context);
+    let mut report = report::assemble(&presentation, &conclusion, &options.judging, remarks, counts);
     if let Some(earlier) = &options.judging.earlier {
         let since = Since::of(earlier, &report.requirements);
         report.notes.insert(0, since.to_string());

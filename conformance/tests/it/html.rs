@@ -80,7 +80,8 @@ fn awkward() -> Report {
             serde_json::Value::Array(items) => items.iter_mut().for_each(poison),
             serde_json::Value::Object(members) => {
                 // Words of a closed set, digests, and times, which decide what else is shown.
-                let closed = ["verdict", "profile", "side", "level", "status", "key", "at", "digest"];
+                let times = ["at", "sent_at", "started_at"];
+                let closed = [&["verdict", "profile", "side", "level", "status", "key", "digest"], &times[..]].concat();
                 members.iter_mut().filter(|(name, _)| !closed.contains(&name.as_str())).for_each(|(_, v)| poison(v));
             }
             _ => {}

@@ -59,7 +59,7 @@ async fn record(name: &str, mut options: Options, clock: Clock) {
     assert_eq!(report.verdict, Verdict::Conforms, "{name}: {:#?}", broken(&report));
     let (head, exchanges) = recording.split_once('\n').expect("a first line");
     let mut head: Head = serde_json::from_str(head).expect("a head");
-    BASE_URL.clone_into(&mut head.base_url);
+    BASE_URL.clone_into(&mut head.context.base_url);
     head.options["options"]["transport"]["unix_socket"] = Value::Null;
     let path = root().join("fixtures/traces").join(format!("{name}.jsonl"));
     std::fs::write(path, lines::head_line(&head) + exchanges).expect("a writable folder");

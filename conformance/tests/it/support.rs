@@ -78,7 +78,6 @@ pub(crate) fn read(path: &str) -> String {
 /// The longest row of refusals of a key in a run, as the places of its exchanges. A refusal begins a new row where the run has waited before it as the refusal before
 /// announces, or for a minute where that announces nothing.
 pub(crate) fn longest_row_of_refusals(report: &Report) -> Vec<usize> {
-    let time = |text: &str| text.parse::<jiff::Timestamp>().expect("a time");
     let mut longest = Vec::new();
     for key in [KeyAlias::Main, KeyAlias::Quota] {
         let own = report.exchanges.iter().enumerate().filter(|(_, exchange)| exchange.key == key);
@@ -91,9 +90,8 @@ pub(crate) fn longest_row_of_refusals(report: &Report) -> Vec<usize> {
                 refused = None;
                 continue;
             }
-            let has_waited = refused.is_some_and(|(at, wait)| {
-                time(&exchange.sent_at).duration_since(at).as_millis() >= i128::from(wait) * 1_000
-            });
+            let has_waited = refused
+                .is_some_and(|(at, wait)| exchange.sent_at.duration_since(at).as_millis() >= i128::from(wait) * 1_000);
             if has_waited {
                 row.clear();
             }
@@ -105,7 +103,8 @@ pub(crate) fn longest_row_of_refusals(report: &Report) -> Vec<usize> {
                 let found = response.headers.iter().find(|(field, _)| field == name);
                 found.and_then(|(_, value)| value.parse::<i64>().ok())
             };
-            let received = time(&exchange.received_at);
+            let elapsed = i64::try_from(exchange.elapsed_us).expect("a short time");
+            let received = exchange.sent_at + jiff::SignedDuration::from_micros(elapsed);
             let until_reset = || Some((field("x-ratelimit-reset")? - received.as_second()).max(0));
             let announced = field("retry-after").filter(|wait| *wait >= 0).or_else(until_reset);
             refused = Some((received, announced.unwrap_or(60).min(60)));

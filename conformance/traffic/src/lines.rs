@@ -7,7 +7,7 @@ use animal_store_rules::trace::exchange::{Body, Connection, Exchange, Failure, O
 use animal_store_rules::trace::knowledge::{Answerer, Carrier, Extent, Fact, FactSet, KeyPlace, Knowledge};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{FORMAT, Head, MAX_LINE, Unreadable};
@@ -19,8 +19,8 @@ struct Line {
     probe: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     step: String,
-    sent_at: String,
-    received_at: String,
+    sent_at: Timestamp,
+    received_at: Timestamp,
     /// The most by which either time may be wrong, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     precision_us: Option<u64>,
@@ -131,8 +131,8 @@ pub fn line(exchange: &Exchange) -> String {
     line_of(&Line {
         probe: probe.to_string(),
         step: step.clone(),
-        sent_at: sent_at.to_string(),
-        received_at: received_at.to_string(),
+        sent_at: *sent_at,
+        received_at: *received_at,
         precision_us: u64::try_from(known.precision.as_micros()).ok().filter(|precision| *precision > 0),
         withheld: known.withheld.iter().collect(),
         answerer: known.answerer,
@@ -231,7 +231,6 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
     let connection = if kept { Connection::Kept } else { Connection::Own };
     let sent = bytes(body, body_base64)?;
     let body = content_type.map(|content_type| Body { content_type, bytes: sent });
-    let time = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
     let outcome = match (line.response, line.failure) {
         (Some(Answered { status, headers, body, body_base64, cut }), None) => {
             Outcome::Response(Response { status, headers, body: bytes(body, body_base64)?, cut })
@@ -246,8 +245,8 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
         step: line.step,
         request: Request { method, path, query, authorization, headers, body, connection, replica },
         outcome,
-        sent_at: time(&line.sent_at)?,
-        received_at: time(&line.received_at)?,
+        sent_at: line.sent_at,
+        received_at: line.received_at,
         known: Knowledge {
             withheld: FactSet::of(&line.withheld),
             precision: SignedDuration::from_micros(precision),

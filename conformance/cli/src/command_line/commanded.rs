@@ -33,10 +33,14 @@ impl Commanded {
         if is_output_taken {
             command.stdout(Stdio::from(std::io::stderr()));
         }
-        let is_grouped = Group::prepare(&mut command);
+        let is_grouped = !std::io::IsTerminal::is_terminal(&std::io::stdin());
+        if is_grouped {
+            command.process_group(0);
+        }
         let child = command.spawn()?;
-        let group = Group::of(child.id().filter(|_| is_grouped));
-        Ok(Some(Commanded { child, group }))
+        let leader = child.id().filter(|_| is_grouped);
+        let leader = leader.and_then(|leader| rustix::process::Pid::from_raw(leader.cast_signed()));
+        Ok(Some(Commanded { child, group: Group(leader) }))
     }
 
     /// The processes of the command.
@@ -76,18 +80,6 @@ impl Commanded {
 pub(super) struct Group(Option<rustix::process::Pid>);
 
 impl Group {
-    fn prepare(command: &mut Command) -> bool {
-        let is_grouped = !std::io::IsTerminal::is_terminal(&std::io::stdin());
-        if is_grouped {
-            command.process_group(0);
-        }
-        is_grouped
-    }
-
-    fn of(leader: Option<u32>) -> Group {
-        Group(leader.and_then(|leader| rustix::process::Pid::from_raw(leader.cast_signed())))
-    }
-
     /// Asks all processes to end.
     pub(super) fn terminate(self) {
         self.signal(rustix::process::Signal::TERM);

@@ -8,8 +8,9 @@ use clap::ValueEnum;
 use super::output::{could_not_run, print, say, usage};
 use super::report_files::replace_file;
 use crate::compare::{self, Comparison, Input};
-use crate::diff::{self, UnusableReport};
+use crate::diff;
 use crate::exit_code::ExitCode;
+use crate::formats::json;
 use animal_store_conformance::redaction::{Printable, printable};
 
 /// Compare any number of JSON reports: requirements and choices by implementation
@@ -65,18 +66,19 @@ impl Format {
     fn render(self, comparison: &Comparison) -> Printable {
         match self {
             Format::Markdown => Printable::document(&compare::markdown(comparison)),
-            Format::Json => Printable::json(&compare::json(comparison)),
+            Format::Json => Printable::json(&json::render(comparison)),
         }
     }
 }
 
 impl Arguments {
     /// Prints and writes the comparison, and returns the exit code.
-    pub(super) fn run(&self) -> ExitCode {
-        let inputs = match self.read() {
-            Ok(inputs) => inputs,
-            Err(error) => return usage(&error),
-        };
+    pub(super) fn run(&self) -> Result<ExitCode, ExitCode> {
+        let mut inputs = Vec::new();
+        for path in &self.reports {
+            let report = diff::read(path).map_err(|error| usage(&error))?;
+            inputs.push(Input { file: printable(&path.display().to_string()), report });
+        }
         let comparison = compare::compare(inputs);
         if comparison.catalogues.len() > 1 {
             say(
@@ -85,18 +87,11 @@ impl Arguments {
             );
         }
         for Output { format, path } in &self.report {
-            if let Err(problem) = replace_file(path, &format.render(&comparison)) {
-                return could_not_run(&format!("cannot write {}: {problem}", path.display()));
-            }
+            let written = replace_file(path, &format.render(&comparison));
+            written.map_err(|problem| could_not_run(&format!("cannot write {}: {problem}", path.display())))?;
         }
         // Nothing is printed if files are written.
         let text = if self.report.is_empty() { self.format.render(&comparison) } else { Printable::default() };
-        print(text, ExitCode::Success)
-    }
-
-    fn read(&self) -> Result<Vec<Input>, UnusableReport> {
-        let read =
-            |path: &PathBuf| Ok(Input { file: printable(&path.display().to_string()), report: diff::read(path)? });
-        self.reports.iter().map(read).collect()
+        Ok(print(text, ExitCode::Success))
     }
 }

@@ -2,6 +2,10 @@
 
 use clap_complete::Shell;
 
+use super::output::print;
+use crate::exit_code::ExitCode;
+use animal_store_conformance::redaction::Printable;
+
 /// Print the completions for a shell
 ///
 /// For bash: `mkdir -p ~/.local/share/bash-completion/completions` and then
@@ -14,11 +18,10 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// The text to print, for this command line.
-    pub(super) fn output(&self, mut definition: clap::Command) -> String {
-        let mut text = Vec::new();
-        let name = definition.get_name().to_owned();
+    /// Prints the completions of this command line, and returns the exit code.
+    pub(super) fn run(&self, mut definition: clap::Command) -> ExitCode {
+        let (mut text, name) = (Vec::new(), definition.get_name().to_owned());
         clap_complete::generate(self.shell, &mut definition, name, &mut text);
-        String::from_utf8_lossy(&text).into_owned()
+        print(Printable::document(&String::from_utf8_lossy(&text)), ExitCode::Success)
     }
 }

@@ -72,11 +72,16 @@ impl ContainerArguments {
     /// The image to start, if any.
     pub(super) fn image(&self) -> Result<Option<Image>, UsageError> {
         let Some(name) = self.image.clone() else { return Ok(None) };
+        let mut env = Vec::new();
+        for Variable { name, value } in &self.container_env {
+            let value = value.clone().map_or_else(|| std::env::var(name), Ok);
+            env.push((name.clone(), value.map_err(|_| UsageError::NoVariable(name.clone()))?));
+        }
         Ok(Some(Image {
             name,
             port: self.container_port,
             path: self.table.path.clone(),
-            env: self.container_env.iter().map(Variable::read).collect::<Result<_, _>>()?,
+            env,
             args: self.table.args.clone(),
             ready: self.ready.clone().unwrap_or_default(),
             patience: Duration::from_secs(self.table.ready_timeout),
@@ -90,14 +95,6 @@ pub(super) struct Variable {
     name: String,
     /// The value, or `None` to pass on the value from this program's environment.
     value: Option<String>,
-}
-
-impl Variable {
-    fn read(&self) -> Result<(String, String), UsageError> {
-        let value = self.value.clone().map_or_else(|| std::env::var(&self.name), Ok);
-        let value = value.map_err(|_| UsageError::NoVariable(self.name.clone()))?;
-        Ok((self.name.clone(), value))
-    }
 }
 
 impl fmt::Debug for Variable {

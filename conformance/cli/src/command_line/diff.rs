@@ -1,11 +1,12 @@
 //! `diff`: compares two reports.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::command_line::output::{print, usage};
 use crate::command_line::values::OutputFormat;
-use crate::diff::{self, Difference, UnusableReport};
+use crate::diff;
 use crate::exit_code::ExitCode;
+use crate::formats::json;
 use animal_store_conformance::redaction::Printable;
 
 /// Compare two JSON reports
@@ -29,20 +30,13 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Prints the differences, and returns the exit code.
-    pub(super) fn run(&self) -> ExitCode {
-        match self.difference() {
-            Ok(difference) => {
-                let text = match self.format.unwrap_or_default() {
-                    OutputFormat::Text => diff::render(&difference),
-                    OutputFormat::Json => Printable::json(&diff::json(&difference)),
-                };
-                print(text, if difference.regression { ExitCode::Violation } else { ExitCode::Success })
-            }
-            Err(error) => usage(&error),
-        }
-    }
-
-    fn difference(&self) -> Result<Difference, UnusableReport> {
-        Ok(diff::compare(&diff::read(&self.before)?, &diff::read(&self.after)?))
+    pub(super) fn run(&self) -> Result<ExitCode, ExitCode> {
+        let read = |path: &Path| diff::read(path).map_err(|error| usage(&error));
+        let difference = diff::compare(&read(&self.before)?, &read(&self.after)?);
+        let text = match self.format.unwrap_or_default() {
+            OutputFormat::Text => diff::render(&difference),
+            OutputFormat::Json => Printable::json(&json::render(&difference)),
+        };
+        Ok(print(text, if difference.regression { ExitCode::Violation } else { ExitCode::Success }))
     }
 }

@@ -45,7 +45,19 @@ fn plan(options: &Options, target: &str) -> String {
     );
     text.push_str("  preflight    1 request, 2 if the first response is inconclusive\n");
     plan.described(options).iter().for_each(|(name, cost)| text.push_str(&format!("  {name:<11}  {cost}\n")));
-    text.push_str(&totals(&plan, options));
+    text.push_str(&if plan.is_cut {
+        format!(
+            "\nAt most {} requests in all (--max-requests), {} one-minute windows and {} new animals, which the API cannot delete.\n\
+             The whole plan needs more requests; the report will name the parts that were not sent.\n",
+            plan.requests, plan.windows, plan.animals
+        )
+    } else {
+        format!(
+            "\nAbout {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n\
+             Responses of a second, a sliding window, reads that lag, and failures take more: never more than {} requests in all (--max-requests).\n",
+            plan.keyed, plan.keyless, plan.windows, plan.animals, options.budget.max_requests
+        )
+    });
     text
 }
 
@@ -75,19 +87,4 @@ pub(super) fn target(options: &Options) -> String {
         1 => format!("{base_url} and 1 replica"),
         replicas => format!("{base_url} and {replicas} replicas"),
     }
-}
-
-fn totals(plan: &RunPlan, options: &Options) -> String {
-    if plan.is_cut {
-        return format!(
-            "\nAt most {} requests in all (--max-requests), {} one-minute windows and {} new animals, which the API cannot delete.\n\
-             The whole plan needs more requests; the report will name the parts that were not sent.\n",
-            plan.requests, plan.windows, plan.animals
-        );
-    }
-    format!(
-        "\nAbout {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n\
-         Responses of a second, a sliding window, reads that lag, and failures take more: never more than {} requests in all (--max-requests).\n",
-        plan.keyed, plan.keyless, plan.windows, plan.animals, options.budget.max_requests
-    )
 }

@@ -4,7 +4,9 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-use super::usage_error::{FileError, UsageError};
+use super::output::{could_not_run, print, usage};
+use super::usage_error::UsageError;
+use crate::exit_code::ExitCode;
 
 /// The content of the file: every option, with an explanation.
 pub(super) const EXAMPLE: &str = include_str!(env!("CONFIGURATION"));
@@ -31,8 +33,8 @@ pub(super) struct Arguments {
 const SCHEMA: &str = "conform.schema.json";
 
 impl Arguments {
-    /// Writes the file, and the schema if requested, and returns the message to print.
-    pub(super) fn write(&self, schema: &serde_json::Value) -> Result<String, UsageError> {
+    /// Writes the file, and the schema if requested, and returns the exit code.
+    pub(super) fn run(&self, schema: &serde_json::Value) -> Result<ExitCode, ExitCode> {
         let path = if self.path.is_dir() { self.path.join("conform.toml") } else { self.path.clone() };
         let shown = path.display().to_string();
         let mut text = EXAMPLE.to_owned();
@@ -40,7 +42,8 @@ impl Arguments {
             // The comment is a convention of taplo, which other editors share.
             text.insert_str(0, &format!("#:schema ./{SCHEMA}\n\n"));
             let beside = path.with_file_name(SCHEMA);
-            std::fs::write(&beside, format!("{schema:#}\n")).map_err(FileError::of("write", &beside))?;
+            let written = std::fs::write(&beside, format!("{schema:#}\n"));
+            written.map_err(|source| could_not_run(&UsageError::of_file("write", &beside)(source)))?;
         }
         let mut open = OpenOptions::new();
         open.write(true);
@@ -50,14 +53,12 @@ impl Arguments {
         } else {
             open.create_new(true)
         };
-        open.open(&path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(|source| {
-            match source.kind() {
-                ErrorKind::AlreadyExists => UsageError::Exists(shown.clone()),
-                _ => FileError::of("write", &path)(source).into(),
-            }
+        let written = open.open(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|source| match source.kind() {
+            ErrorKind::AlreadyExists => usage(&UsageError::Exists(shown.clone())),
+            _ => could_not_run(&UsageError::of_file("write", &path)(source)),
         })?;
-        Ok(format!(
-            "Wrote {shown}. Set the base URLs of your environments in it, then check it with --env staging --dry-run.\n"
-        ))
+        let hint = "Set the base URLs of your environments in it, then check it with --env staging --dry-run.";
+        Ok(print(format!("Wrote {shown}. {hint}\n"), ExitCode::Success))
     }
 }

@@ -39,19 +39,11 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Judges, prints the report and writes the report files, and returns the exit code.
-    pub(super) fn run(&self, program: String) -> ExitCode {
+    pub(super) fn run(&self, program: String) -> Result<ExitCode, ExitCode> {
         self.traffic.color.apply();
-        let terms = match self.traffic.terms(self.base_url.clone(), self.side, program) {
-            Ok(terms) => terms,
-            Err(error) => return usage(&error),
-        };
-        let files = match ReportFiles::check(&self.traffic.report) {
-            Ok(files) => files,
-            Err(error) => return could_not_run(&error),
-        };
-        match recorded::judge(&self.files, &terms) {
-            Ok(report) => deliver(&report, self.traffic.format, self.traffic.detail(), &files),
-            Err(error) => usage(&error),
-        }
+        let terms = self.traffic.terms(self.base_url.clone(), self.side, program).map_err(|error| usage(&error))?;
+        let files = ReportFiles::check(&self.traffic.report, None).map_err(|error| could_not_run(&error))?;
+        let report = recorded::judge(&self.files, &terms).map_err(|error| usage(&error))?;
+        Ok(deliver(&report, self.traffic.format, self.traffic.detail(), &files))
     }
 }

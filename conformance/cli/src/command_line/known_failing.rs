@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table};
 
-use super::usage_error::{FileError, UsageError};
+use super::usage_error::UsageError;
 use animal_store_conformance::report::{Report, RequirementReport};
 use animal_store_diagnose::known_failing::{Entry, KnownFailing};
 use animal_store_rules::toml_error::TomlError;
@@ -32,13 +32,13 @@ pub(super) fn update(
 ) -> Result<String, UsageError> {
     let source = if path.is_file() { Some(path) } else { list };
     let text = match source {
-        Some(source) => std::fs::read_to_string(source).map_err(FileError::of("read", source))?,
+        Some(source) => std::fs::read_to_string(source).map_err(UsageError::of_file("read", source))?,
         None => HEADING.to_owned(),
     };
     // The file may have been changed during the run.
     let Updated { text, added, removed } = updated(&text, report, listed)
         .map_err(|error| UsageError::Toml { path: source.unwrap_or(path).display().to_string(), source: error })?;
-    std::fs::write(path, text).map_err(FileError::of("write", path))?;
+    std::fs::write(path, text).map_err(UsageError::of_file("write", path))?;
     let mut changes = Vec::new();
     if !added.is_empty() {
         changes.push(format!("added {}", added.join(", ")));

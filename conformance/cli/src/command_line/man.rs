@@ -1,9 +1,6 @@
 //! `man`: the man pages.
 
-use std::io;
-use std::path::{Path, PathBuf};
-
-use clap::Command;
+use std::path::PathBuf;
 
 use super::output::{could_not_run, print};
 use crate::exit_code::ExitCode;
@@ -21,29 +18,14 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Prints the page of this command line, or writes all, and returns the exit code.
-    pub(super) fn run(&self, definition: Command) -> ExitCode {
-        match &self.out {
-            None => match page(definition) {
-                Ok(page) => print(Printable::document(&page), ExitCode::Success),
-                Err(error) => could_not_run(&error),
-            },
-            Some(folder) => match write(definition, folder) {
-                Ok(()) => ExitCode::Success,
-                Err(error) => could_not_run(&format!("cannot write man pages to {}: {error}", folder.display())),
-            },
-        }
+    pub(super) fn run(&self, definition: clap::Command) -> Result<ExitCode, ExitCode> {
+        let Some(folder) = &self.out else {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(definition).render(&mut page).map_err(|error| could_not_run(&error))?;
+            return Ok(print(Printable::document(&String::from_utf8_lossy(&page)), ExitCode::Success));
+        };
+        let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(definition, folder));
+        written.map_err(|error| could_not_run(&format!("cannot write man pages to {}: {error}", folder.display())))?;
+        Ok(ExitCode::Success)
     }
-}
-
-/// The page of the program, in roff.
-fn page(definition: Command) -> io::Result<String> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(definition).render(&mut page)?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
-}
-
-/// Writes a page for the program and for each command.
-fn write(definition: Command, folder: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(definition, folder)
 }

@@ -11,7 +11,6 @@ mod diff;
 mod dry_run;
 mod init;
 mod judge;
-mod key_file;
 mod known_failing;
 mod man;
 mod output;

@@ -36,3 +36,12 @@ pub(super) fn print(text: impl Into<Printable>, code: ExitCode) -> ExitCode {
 pub(crate) fn say(text: impl Into<Printable>) {
     let _nowhere_to_report = writeln!(anstream::stderr(), "{}", text.into());
 }
+
+/// Runs a task to its end. Nothing waits for connections that a hostile server keeps busy, or that have changed their protocol.
+pub(super) fn complete(task: impl Future<Output = Result<ExitCode, ExitCode>>) -> Result<ExitCode, ExitCode> {
+    let runtime = tokio::runtime::Runtime::new();
+    let runtime = runtime.map_err(|error| could_not_run(&format!("cannot start the asynchronous runtime: {error}")))?;
+    let code = runtime.block_on(task);
+    runtime.shutdown_background();
+    code
+}

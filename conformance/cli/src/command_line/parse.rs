@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue};
 use super::arguments::{Arguments, Command, command};
 use super::config::{self, Configuration};
 use super::dry_run;
-use super::output::{could_not_run, print, say, usage};
+use super::output::{complete, print, say, usage};
 use super::run::Invocation;
 use super::usage_error::UsageError;
 use crate::exit_code::ExitCode;
@@ -27,7 +27,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let typed = definition.clone().try_get_matches_from(&line).map_err(clap_exit)?;
     let arguments = Arguments::from_arg_matches(&typed).map_err(clap_exit)?;
     if let Some(command) = &arguments.command {
-        return Err(run(command, program(&line)));
+        return Err(run(command, program(&line))?);
     }
     // A directory that was deleted contains no file.
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::new());
@@ -35,15 +35,14 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let complete = configuration.parse(&definition, &line).map_err(clap_exit)?;
     let mut arguments = Arguments::from_arg_matches(&complete).map_err(clap_exit)?;
     if !arguments.quiet {
-        let notes = configuration.unknown_variables().into_iter().chain(configuration.notes());
-        notes.for_each(|note| say(format!("note: {note}")));
+        configuration.notes().iter().for_each(|note| say(format!("note: {note}")));
     }
     let shown = arguments.dry_run.then(|| configuration.shown(&complete));
     if let Err(error) = complete_target(&configuration, &mut arguments) {
         return Err(dry_run::refuse(shown.as_ref(), arguments.format, &error));
     }
     // The selected environment, whichever source selects it.
-    arguments.env = configuration.environment().cloned();
+    arguments.env.clone_from(&configuration.environment);
     Ok(Invocation::new(program(&line), arguments, shown))
 }
 
@@ -69,25 +68,16 @@ fn program(line: &[OsString]) -> String {
 }
 
 /// Runs a command other than judging a server.
-fn run(command: &Command, program: String) -> ExitCode {
+fn run(command: &Command, program: String) -> Result<ExitCode, ExitCode> {
     match command {
         Command::Compare(compare) => compare.run(),
-        Command::Completions(completions) => {
-            print(Printable::document(&completions.output(super::arguments::command())), ExitCode::Success)
-        }
+        Command::Completions(completions) => Ok(completions.run(super::arguments::command())),
         Command::Diff(diff) => diff.run(),
-        Command::Init(init) => match init.write(&config::schema(&super::arguments::command())) {
-            Ok(text) => print(&text, ExitCode::Success),
-            Err(error @ UsageError::Exists(_)) => usage(&error),
-            Err(error) => could_not_run(&error),
-        },
+        Command::Init(init) => init.run(&config::schema(&super::arguments::command())),
         Command::Man(man) => man.run(super::arguments::command()),
         Command::Judge(judge) => judge.run(program),
-        Command::Proxy(proxy) => proxy.run(program),
-        Command::Rules(rules) => match rules.output() {
-            Ok(text) => print(text, ExitCode::Success),
-            Err(error) => usage(&error),
-        },
+        Command::Proxy(proxy) => complete(proxy.run(program)),
+        Command::Rules(rules) => rules.run(),
     }
 }
 

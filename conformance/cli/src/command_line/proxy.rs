@@ -83,36 +83,13 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Passes traffic on, prints the report and writes the report files, and returns the exit code.
-    pub(super) fn run(&self, program: String) -> ExitCode {
-        let runtime = match tokio::runtime::Runtime::new() {
-            Ok(runtime) => runtime,
-            Err(error) => return could_not_run(&format!("cannot start the asynchronous runtime: {error}")),
-        };
-        let code = runtime.block_on(self.proxy(program));
-        // Connections that changed their protocol may still be open.
-        runtime.shutdown_background();
-        code
-    }
-
-    async fn proxy(&self, program: String) -> ExitCode {
+    pub(super) async fn run(&self, program: String) -> Result<ExitCode, ExitCode> {
         self.traffic.color.apply();
-        let (terms, ca_certificates) = match self
-            .traffic
-            .terms(None, Some(self.side), program)
-            .and_then(|terms| Ok((terms, certificates("--ca-cert", self.ca_cert.as_deref())?)))
-        {
-            Ok(usable) => usable,
-            Err(error) => return usage(&error),
-        };
-        let files = ReportFiles::check(&self.traffic.report).and_then(|files| files.with_trace(self.record.as_deref()));
-        let files = match files {
-            Ok(files) => files,
-            Err(error) => return could_not_run(&error),
-        };
-        let record = match files.open_trace() {
-            Ok(record) => record,
-            Err(problem) => return could_not_run(&problem),
-        };
+        let terms = self.traffic.terms(None, Some(self.side), program).map_err(|error| usage(&error))?;
+        let ca_certificates = certificates("--ca-cert", self.ca_cert.as_deref()).map_err(|error| usage(&error))?;
+        let files = ReportFiles::check(&self.traffic.report, self.record.as_deref());
+        let files = files.map_err(|error| could_not_run(&error))?;
+        let record = files.open_trace().map_err(|problem| could_not_run(&problem))?;
         let quiet = self.traffic.quiet;
         let settings = Settings {
             to: self.to.clone(),
@@ -133,10 +110,7 @@ impl Arguments {
             }),
             clock: Clock::system(),
         };
-        let proxy = match Proxy::listen(self.listen, settings).await {
-            Ok(proxy) => proxy,
-            Err(error) => return usage(&error),
-        };
+        let proxy = Proxy::listen(self.listen, settings).await.map_err(|error| usage(&error))?;
         let base_url = proxy.base_url();
         say(format!("proxy: {base_url} passes requests on to {}", self.to));
         if !self.listen.ip().is_loopback() {
@@ -146,13 +120,10 @@ impl Arguments {
             ));
         }
         let is_output_taken = files.use_standard_output() || !matches!(self.traffic.format, Printed::Text);
-        let child = match Commanded::start(&self.command, (URL, &base_url), is_output_taken) {
-            Ok(child) => child,
-            Err(error) => {
-                let program = self.command.first().map(|program| program.display().to_string()).unwrap_or_default();
-                return usage(&std::io::Error::new(error.kind(), format!("cannot run {program}: {error}")));
-            }
-        };
+        let child = Commanded::start(&self.command, (URL, &base_url), is_output_taken).map_err(|error| {
+            let program = self.command.first().map(|program| program.display().to_string()).unwrap_or_default();
+            usage(&format!("cannot run {program}: {error}"))
+        })?;
         let (outcome, status, signal) = self.until_ended(proxy, child).await;
         let unwritten = outcome.unwritten.map(|error| format!("cannot write the trace: {error}"));
         let mut report = outcome.report;
@@ -166,10 +137,10 @@ impl Arguments {
         if let Some(reason) = outcome.unreached.or(unused) {
             report.notes.push(reason.clone());
             deliver(&report, self.traffic.format, self.traffic.detail(), &files);
-            return could_not_run(&format!("{}: {reason}", self.to));
+            return Err(could_not_run(&format!("{}: {reason}", self.to)));
         }
         let code = deliver(&report, self.traffic.format, self.traffic.detail(), &files);
-        match (unwritten, signal, status) {
+        Ok(match (unwritten, signal, status) {
             (Some(problem), ..) => could_not_run(&problem),
             // The signal ended a command that would have run to its own end.
             (_, Some(signal), Some(_)) => signal,
@@ -177,7 +148,7 @@ impl Arguments {
                 could_not_run(&format!("the command ended with {}", described(status)))
             }
             _ => code,
-        }
+        })
     }
 
     /// Runs the proxy until the command ends, a signal arrives or a limit is reached. Returns the outcome, the status of the command and

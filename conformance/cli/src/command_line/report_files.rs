@@ -63,22 +63,17 @@ impl Obstacle {
 }
 
 impl<'f> ReportFiles<'f> {
-    /// Checks that the files can be written, without changing any.
-    pub(super) fn check(files: &'f [ReportFile]) -> Result<ReportFiles<'f>, Unwritable> {
+    /// Checks that the reports and the trace can be written, without changing any file.
+    pub(super) fn check(files: &'f [ReportFile], trace: Option<&'f Path>) -> Result<ReportFiles<'f>, Unwritable> {
         let mut checked = ReportFiles { files: Vec::new(), trace: None };
         for file in files {
             let mode = checked.probe(&file.path, || format!("the report {file}"))?;
             checked.files.push((file, mode));
         }
-        Ok(checked)
-    }
-
-    /// Checks that the file of the trace can be written, too.
-    pub(super) fn with_trace(mut self, path: Option<&'f Path>) -> Result<ReportFiles<'f>, Unwritable> {
-        if let Some(path) = path {
-            self.trace = Some((path, self.probe(path, || format!("the trace {}", path.display()))?));
+        if let Some(path) = trace {
+            checked.trace = Some((path, checked.probe(path, || format!("the trace {}", path.display()))?));
         }
-        Ok(self)
+        Ok(checked)
     }
 
     /// Returns the way to write one more file.
@@ -180,17 +175,13 @@ fn write(path: &Path, mode: &WriteMode, text: &Printable) -> io::Result<()> {
         WriteMode::Replace { path, permissions } => {
             fs::create_dir_all(folder(path)).and_then(|()| replace(path, permissions.as_ref(), text.as_str()))
         }
-        WriteMode::StandardOutput => printed(text),
+        WriteMode::StandardOutput => match io::stdout().write_all(text.as_str().as_bytes()) {
+            // A reader that closed the pipe is no failure.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        },
         WriteMode::Append => appended(path)?.write_all(text.as_str().as_bytes()),
         WriteMode::InPlace => fs::write(path, text.as_str()),
-    }
-}
-
-/// Prints a file on standard output. A reader that closed the pipe is no failure.
-fn printed(text: &Printable) -> io::Result<()> {
-    match io::stdout().write_all(text.as_str().as_bytes()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other,
     }
 }
 

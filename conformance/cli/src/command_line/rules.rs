@@ -1,8 +1,11 @@
 //! `rules`: lists and explains the requirements.
 
-use crate::command_line::usage_error::UsageError;
-use crate::command_line::values::OutputFormat;
+use super::output::{print, usage};
+use super::usage_error::UsageError;
+use super::values::OutputFormat;
+use crate::exit_code::ExitCode;
 use crate::explain;
+use crate::formats::json;
 use animal_store_conformance::redaction::Printable;
 use animal_store_rules::catalogue::{Requirement, catalogue};
 
@@ -21,25 +24,21 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// The text to print.
-    pub(super) fn output(&self) -> Result<Printable, UsageError> {
-        let format = self.format.unwrap_or_default();
+    /// Prints the list or the explanation, and returns the exit code.
+    pub(super) fn run(&self) -> Result<ExitCode, ExitCode> {
         let pattern = self.id.as_deref().unwrap_or_default();
-        if let Some(requirement) = catalogue().get(pattern) {
+        let is_json = self.format == Some(OutputFormat::Json);
+        let text = if let Some(requirement) = catalogue().get(pattern) {
             let explanation = explain::explain(requirement);
-            return Ok(match format {
-                OutputFormat::Text => explain::text(&explanation),
-                OutputFormat::Json => Printable::json(&explain::json(&explanation)),
-            });
-        }
-        let matching: Vec<&Requirement> =
-            catalogue().requirements.iter().filter(|requirement| requirement.id.starts_with(pattern)).collect();
-        if matching.is_empty() {
-            return Err(UsageError::NoRequirement(pattern.to_owned()));
-        }
-        Ok(match format {
-            OutputFormat::Text => explain::list(&matching),
-            OutputFormat::Json => Printable::json(&explain::json(&matching)),
-        })
+            if is_json { Printable::json(&json::render(&explanation)) } else { explain::text(&explanation) }
+        } else {
+            let all = catalogue().requirements.iter();
+            let matching: Vec<&Requirement> = all.filter(|requirement| requirement.id.starts_with(pattern)).collect();
+            if matching.is_empty() {
+                return Err(usage(&UsageError::NoRequirement(pattern.to_owned())));
+            }
+            if is_json { Printable::json(&json::render(&matching)) } else { explain::list(&matching) }
+        };
+        Ok(print(text, ExitCode::Success))
     }
 }

@@ -19,13 +19,8 @@ use super::values::Printed;
 use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;
 use crate::image::{Container, NoContainer};
-use animal_store_conformance::Interrupt;
-use animal_store_conformance::Options;
 use animal_store_conformance::http::Clock;
-use animal_store_conformance::report::Report;
-use animal_store_conformance::{Judge, RunError};
-use animal_store_conformance::{ObstacleKind, UnusableTarget};
-use animal_store_diagnose::known_failing::KnownFailing;
+use animal_store_conformance::{Interrupt, Judge, ObstacleKind, Options, RunError, UnusableTarget};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::keys::ApiKey;
@@ -103,49 +98,37 @@ impl Invocation {
 
     /// Runs the judge, prints the output and writes the report files, and returns the exit code.
     pub async fn run(self) -> ExitCode {
-        self.run_with::<NoContainer>().await
+        self.run_with::<NoContainer>().await.unwrap_or_else(|code| code)
     }
 
     /// [`Invocation::run`] in a program that starts containers of this kind.
-    pub async fn run_with<C: Container>(mut self) -> ExitCode {
+    pub(super) async fn run_with<C: Container>(mut self) -> Result<ExitCode, ExitCode> {
         self.arguments.color.apply();
-        let image = match self.arguments.container.image() {
-            Ok(image) => image,
-            Err(error) => return self.refuse(&error),
-        };
+        let image = self.arguments.container.image().map_err(|error| self.refuse(&error))?;
         if let Some(image) = &image {
             // A placeholder: the port is known once the container runs.
             self.arguments.base_url = Some(format!("http://127.0.0.1{}", image.path));
         }
-        let mut options = match self.arguments.options() {
-            Ok(options) => options,
-            Err(error) => return self.refuse(&error),
-        };
+        let mut options = self.arguments.options().map_err(|error| self.refuse(&error))?;
         options.invoked.program.clone_from(&self.program);
         options.invoked.embedded = self.clock.is_some();
         if let Some(shown) = &self.shown {
             let target = image.map_or_else(|| dry_run::target(&options), |image| format!("image {}", image.name));
-            return dry_run::show(shown, &options, &target, self.arguments.format);
+            return Ok(dry_run::show(shown, &options, &target, self.arguments.format));
         }
         // The files are checked before anything is sent: without a report, the requests would be wasted.
-        let trace = self.arguments.record.as_deref();
-        let files = match ReportFiles::check(&self.arguments.report).and_then(|files| files.with_trace(trace)) {
-            Ok(files) => files,
-            Err(error) => return could_not_run(&error),
-        };
-        let Some(image) = image else { return Box::pin(self.judge(options, &files, None::<C>)).await };
+        let files = ReportFiles::check(&self.arguments.report, self.arguments.record.as_deref());
+        let files = files.map_err(|error| could_not_run(&error))?;
+        let Some(image) = image else { return Ok(Box::pin(self.judge(options, &files, None::<C>)).await) };
         if !C::IS_AVAILABLE {
-            return usage(&UsageError::NoContainers);
+            return Err(usage(&UsageError::NoContainers));
         }
-        let container = match C::prepare(&options, image).await {
-            Ok(container) => container,
-            Err(error) => return could_not_run(&error),
-        };
+        let container = C::prepare(&options, image).await.map_err(|error| could_not_run(&error))?;
         let removal = remove(&container);
         // The container is removed also when the judge panics.
         let ended = AssertUnwindSafe(Box::pin(self.judge(options, &files, Some(container)))).catch_unwind().await;
         removal.await;
-        ended.unwrap_or_else(|panic| resume_unwind(panic))
+        Ok(ended.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
     /// Judges with these options. The container of an image run is started first, and its address judged.
@@ -190,11 +173,16 @@ impl Invocation {
                 if let Some(container) = &container {
                     container.add_to(&mut report).await;
                 }
-                let code = self.deliver(&report, &listed, files);
-                match unwritten {
-                    None => code,
-                    Some(problem) => could_not_run(&problem),
+                let detail = detail(self.arguments.quiet, self.arguments.verbose);
+                let mut code = deliver(&report, self.arguments.format, detail, files);
+                if let Some(path) = &self.arguments.write_known_failing {
+                    let list = self.arguments.known_failing.as_deref();
+                    match known_failing::update(path, list, &report, &listed) {
+                        Ok(changes) => say(changes),
+                        Err(problem) => code = could_not_run(&problem),
+                    }
                 }
+                unwritten.map_or(code, |problem| could_not_run(&problem))
             }
             Err(error) => {
                 // A report on an earlier run must not be taken for a report on this run.
@@ -231,24 +219,6 @@ impl Invocation {
             // Standard output is for a program: nothing but the report, also where both streams go to one place.
             Printed::Report(_) => Verbosity::LiveOnly,
         }
-    }
-
-    fn deliver(&self, report: &Report, listed: &KnownFailing, files: &ReportFiles<'_>) -> ExitCode {
-        let detail = detail(self.arguments.quiet, self.arguments.verbose);
-        let code = deliver(report, self.arguments.format, detail, files);
-        match self.note_known_failures(report, listed) {
-            Ok(()) => code,
-            Err(problem) => could_not_run(&problem),
-        }
-    }
-
-    /// Updates the file of known failures, if requested.
-    fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), UsageError> {
-        if let Some(path) = &self.arguments.write_known_failing {
-            let list = self.arguments.known_failing.as_deref();
-            say(known_failing::update(path, list, report, listed)?);
-        }
-        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::exit_code::ExitCode;
@@ -23,18 +24,25 @@ impl Signals {
     ) -> Signals {
         let code = Arc::new(OnceLock::new());
         let seen = Arc::clone(&code);
-        let watching = Source::open().map(|mut source| {
-            tokio::spawn(async move {
-                let first = source.next().await;
-                seen.get_or_init(|| first);
-                report();
-                interrupt.raise();
-                let code = source.next().await;
-                last.await;
-                std::process::exit(code.number().into());
-            })
+        // From here on, no signal is missed.
+        let sources = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+        let (Ok(mut interrupts), Ok(mut terminations)) = sources else { return Signals { code, watching: None } };
+        let watching = tokio::spawn(async move {
+            let mut next = async || {
+                tokio::select! {
+                    _ = interrupts.recv() => ExitCode::Interrupted,
+                    _ = terminations.recv() => ExitCode::Terminated,
+                }
+            };
+            let first = next().await;
+            seen.get_or_init(|| first);
+            report();
+            interrupt.raise();
+            let code = next().await;
+            last.await;
+            std::process::exit(code.number().into());
         });
-        Signals { code, watching }
+        Signals { code, watching: Some(watching) }
     }
 
     /// The exit code of a run that was interrupted, if it was.
@@ -47,29 +55,6 @@ impl Drop for Signals {
     fn drop(&mut self) {
         if let Some(watching) = &self.watching {
             watching.abort();
-        }
-    }
-}
-
-/// The source of signals.
-struct Source {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Source {
-    /// Begins to receive signals: from here on, none is missed.
-    fn open() -> Option<Source> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (interrupt, terminate) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-        Some(Source { interrupt: interrupt.ok()?, terminate: terminate.ok()? })
-    }
-
-    /// Waits for a signal, and returns the exit code that goes with it.
-    async fn next(&mut self) -> ExitCode {
-        tokio::select! {
-            _ = self.interrupt.recv() => ExitCode::Interrupted,
-            _ = self.terminate.recv() => ExitCode::Terminated,
         }
     }
 }

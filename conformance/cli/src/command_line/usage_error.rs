@@ -5,7 +5,7 @@ use std::path::Path;
 
 use animal_store_conformance::UnusableOptions;
 use animal_store_conformance::http::errors::of_file;
-use animal_store_rules::catalogue::catalogue;
+use animal_store_rules::catalogue::{catalogue, nearest};
 use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::trace::keys::UnusableKey;
 
@@ -133,24 +133,19 @@ pub(super) enum UsageError {
     #[error("{0} already exists: name another file, or overwrite it with --force")]
     Exists(String),
     /// A file cannot be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
+    #[error("cannot {what} {path}: {}", of_file(.source))]
+    File {
+        /// The verb: `read` or `write`.
+        what: &'static str,
+        path: String,
+        source: std::io::Error,
+    },
 }
 
-/// A file that cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {what} {path}: {}", of_file(.source))]
-pub(super) struct FileError {
-    /// The verb: `read` or `write`.
-    pub what: &'static str,
-    pub path: String,
-    pub source: std::io::Error,
-}
-
-impl FileError {
-    /// A function for `map_err`.
-    pub(super) fn of(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FileError {
-        move |source| FileError { what, path: path.display().to_string(), source }
+impl UsageError {
+    /// A function for `map_err`, for a file that cannot be read or written.
+    pub(super) fn of_file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> UsageError {
+        move |source| UsageError::File { what, path: path.display().to_string(), source }
     }
 }
 
@@ -164,16 +159,10 @@ fn choice(name: &str, known: &[String]) -> String {
     if known.is_empty() {
         return format!(": it defines none. Add a table [environments.{name}]");
     }
-    let meant = nearest(name, known.iter().map(String::as_str));
-    let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
-    format!("{meant} (defined: {})", known.join(", "))
+    format!("{} (defined: {})", did_you_mean(name, known.iter().map(String::as_str)), known.join(", "))
 }
 
-/// The known name most similar to a misspelt one, if any is similar.
-pub(super) fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    names
-        .map(|name| (strsim::jaro_winkler(name, typed), name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .map(|(_, name)| name)
+/// The known name that was probably meant, as the end of a sentence, if any is similar.
+pub(super) fn did_you_mean<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> String {
+    nearest(typed, names, 0.8).map_or_else(String::new, |meant| format!(": did you mean {meant}?"))
 }

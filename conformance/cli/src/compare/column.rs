@@ -1,5 +1,6 @@
 //! The implementations in a comparison, with their titles and their latest reports.
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Input;
@@ -32,7 +33,7 @@ pub struct Column {
     /// The number of stated requirements that were selected.
     pub stated: usize,
     /// The time at which the run began, RFC 3339 in UTC.
-    pub started_at: Option<String>,
+    pub started_at: Option<Timestamp>,
     /// The version of the judge.
     pub judge: String,
     /// The catalogue that the implementation was judged by, as an index into the catalogues of the comparison.
@@ -57,22 +58,18 @@ pub(super) fn key(report: &Report) -> Key {
     let name = implementation.name.clone().or_else(|| target.image.clone());
     // The port of a container, and of a server that was started for the run, means nothing.
     let nameless = name.is_none();
-    let place =
-        (!nameless && target.image.is_none() && !is_loopback(&target.base_url)).then(|| target.base_url.clone());
+    let is_loopback = ["://127.", "://localhost", "://[::1]"].iter().any(|host| target.base_url.contains(host));
+    let place = (!nameless && target.image.is_none() && !is_loopback).then(|| target.base_url.clone());
     Key { name: name.unwrap_or_else(|| target.base_url.clone()), version: implementation.version.clone(), place }
 }
 
-fn is_loopback(base_url: &str) -> bool {
-    ["://127.", "://localhost", "://[::1]"].iter().any(|host| base_url.contains(host))
-}
-
-/// The latest report of each implementation. The reports are sorted by key and time.
-pub(super) fn latest(inputs: &[Input]) -> Vec<&Input> {
-    inputs.chunk_by(|a, b| key(&a.report) == key(&b.report)).filter_map(<[Input]>::last).collect()
-}
-
 pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec<Column> {
-    let titles: Vec<String> = latest.iter().map(|input| title(&input.report)).collect();
+    let title = |input: &&Input| {
+        let target = &input.report.target;
+        let title = target.implementation.title().or_else(|| target.image.clone());
+        title.unwrap_or_else(|| target.base_url.clone())
+    };
+    let titles: Vec<String> = latest.iter().map(title).collect();
     let columns = latest.iter().zip(&titles).map(|(input, title)| {
         let report = &input.report;
         let is_ambiguous = titles.iter().filter(|other| *other == title).count() > 1;
@@ -89,7 +86,7 @@ pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec
             strict: report.strict,
             held: stated.count(&[Outcome::Held]),
             stated: stated.selected(),
-            started_at: report.started_at.clone(),
+            started_at: report.started_at,
             judge: report.tool.version.clone(),
             catalogue: catalogues.iter().position(|catalogue| *catalogue == report.catalogue).unwrap_or_default(),
             rerun_command: report.rerun_command.clone(),
@@ -97,10 +94,4 @@ pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec
         }
     });
     columns.collect()
-}
-
-fn title(report: &Report) -> String {
-    let target = &report.target;
-    let title = target.implementation.title().or_else(|| target.image.clone());
-    title.unwrap_or_else(|| target.base_url.clone())
 }

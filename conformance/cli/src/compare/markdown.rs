@@ -13,14 +13,12 @@ const LONGEST: usize = 300;
 /// The comparison for a page.
 #[must_use]
 pub fn render(comparison: &Comparison) -> String {
-    written(|out| write(out, comparison))
-}
-
-fn write(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
-    writeln!(out, "# Animal Store API: implementations compared\n")?;
-    implementations(out, comparison)?;
-    requirements(out, comparison)?;
-    choices(out, comparison)
+    written(|out| {
+        writeln!(out, "# Animal Store API: implementations compared\n")?;
+        implementations(out, comparison)?;
+        requirements(out, comparison)?;
+        choices(out, comparison)
+    })
 }
 
 /// The columns of the tables are numbered, because names are long.
@@ -42,7 +40,7 @@ fn implementations(out: &mut String, comparison: &Comparison) -> std::fmt::Resul
             column.held,
             column.stated,
             column.profile.as_str(),
-            text(column.started_at.as_deref().unwrap_or("nothing was sent")),
+            text(&column.started_at.map_or("nothing was sent".to_owned(), |time| time.to_string())),
             text(&catalogue.version),
             text(catalogue.short()),
         )?;
@@ -75,14 +73,16 @@ fn requirements(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     let legend = Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Open);
     let legend: Vec<String> = legend.map(|outcome| format!("{} {}", outcome.sign(), outcome.word())).collect();
     writeln!(out, "\n{}", legend.join(" · "))?;
-    let reasons = comparison.reasons();
-    if reasons.is_empty() {
+    let cells = || comparison.requirements.iter().flat_map(|row| row.cells.iter().zip(1..).map(move |at| (row, at)));
+    if cells().all(|(_, (cell, _))| cell.reason.is_none()) {
         return Ok(());
     }
     writeln!(out, "\n<details><summary>Reasons</summary>\n")?;
-    for (row, index, reason) in reasons {
-        let reason = animal_store_conformance::layout::at_most(reason, LONGEST);
-        writeln!(out, "- {}, {}: {}", code(&row.id), index + 1, code(&reason))?;
+    for (row, (cell, number)) in cells() {
+        if let Some(reason) = &cell.reason {
+            let reason = animal_store_conformance::layout::at_most(reason, LONGEST);
+            writeln!(out, "- {}, {number}: {}", code(&row.id), code(&reason))?;
+        }
     }
     writeln!(out, "\n</details>")
 }

@@ -6,7 +6,6 @@
 mod column;
 mod markdown;
 
-use jiff::Timestamp;
 use serde::Serialize;
 
 pub use column::Column;
@@ -81,19 +80,13 @@ pub struct ChoiceRow {
     pub observed: Vec<Option<String>>,
 }
 
-impl Comparison {
-    /// The reasons for outcomes, each with its requirement and the index of its implementation.
-    fn reasons(&self) -> Vec<(&Row, usize, &str)> {
-        let cells = self.requirements.iter().flat_map(|row| row.cells.iter().enumerate().map(move |at| (row, at)));
-        cells.filter_map(|(row, (column, cell))| Some((row, column, cell.reason.as_deref()?))).collect()
-    }
-}
-
 /// Compares reports. There must be at least one.
 #[must_use]
 pub fn compare(mut inputs: Vec<Input>) -> Comparison {
-    inputs.sort_by_cached_key(|input| (column::key(&input.report), time_of(&input.report), input.file.clone()));
-    let latest = column::latest(&inputs);
+    // A run that sent nothing has no time, and comes first.
+    inputs.sort_by_cached_key(|input| (column::key(&input.report), input.report.started_at, input.file.clone()));
+    let of_each = inputs.chunk_by(|a, b| column::key(&a.report) == column::key(&b.report));
+    let latest: Vec<&Input> = of_each.filter_map(<[Input]>::last).collect();
     let mut catalogues: Vec<CatalogueVersion> = inputs.iter().map(|input| input.report.catalogue.clone()).collect();
     catalogues.sort_by(|a, b| (&a.version, &a.digest).cmp(&(&b.version, &b.digest)));
     catalogues.dedup();
@@ -105,17 +98,6 @@ pub fn compare(mut inputs: Vec<Input>) -> Comparison {
         choices: rows.iter().filter_map(|id| choice(&reports, id)).collect(),
         catalogues,
     }
-}
-
-/// The comparison as JSON, indented, with a line break at its end.
-#[must_use]
-pub fn json(comparison: &Comparison) -> String {
-    crate::formats::json::pretty(comparison)
-}
-
-/// The time at which the run began. A run that sent nothing has none, and comes first.
-fn time_of(report: &Report) -> Option<Timestamp> {
-    report.started_at.as_ref().and_then(|time| time.parse().ok())
 }
 
 /// The identifiers of all reports, each once. An identifier that only some reports have follows its predecessor there.
@@ -150,13 +132,10 @@ fn row(reports: &[&Report], id: &str) -> Option<Row> {
 fn cell(requirement: Option<&RequirementReport>) -> Cell {
     let outcome = requirement.map_or(Outcome::NotSelected, RequirementReport::outcome);
     let found = requirement.filter(|_| !matches!(outcome, Outcome::Held | Outcome::NotSelected));
-    let evidence = found.and_then(|requirement| requirement.evidence.first());
-    let reason = evidence.map(|evidence| evidence.sentence.clone());
-    let decisive = evidence.and_then(|evidence| evidence.exchanges.first());
     Cell {
         outcome,
-        reason: reason.or_else(|| found.and_then(|requirement| requirement.reason.clone())),
-        curl: decisive.map(|exchange| exchange.curl.clone()),
+        reason: found.and_then(RequirementReport::explanation).map(str::to_owned),
+        curl: found.and_then(RequirementReport::decisive).map(|exchange| exchange.curl.clone()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A regression fails a pipeline: a requirement that held is broken now, or was selected and can no longer be judged. A run with a smaller
 //! scope is no regression.
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use animal_store_conformance::report::{Report, RequirementReport};
@@ -37,7 +38,7 @@ pub struct Side {
     /// The base URL that was judged.
     pub base_url: String,
     /// The time of the first request, RFC 3339 in UTC.
-    pub started_at: Option<String>,
+    pub started_at: Option<Timestamp>,
     /// The profile.
     pub profile: Profile,
     /// The verdict.
@@ -91,29 +92,26 @@ pub struct ChoiceChange {
 /// Compares two reports.
 #[must_use]
 pub fn compare(before: &Report, after: &Report) -> Difference {
-    let mut requirements: Vec<Change> = ids(before, after).filter_map(|id| change(before, after, id)).collect();
+    // The identifiers of both reports, each once, in the order of the specification.
+    let removed = before.requirements.iter().filter(|removed| after.requirement(&removed.id).is_none());
+    let ids = after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str());
+    let mut requirements: Vec<Change> = ids.filter_map(|id| change(before, after, id)).collect();
     // Broken requirements come before those that were not exercised.
     requirements.sort_by_key(|change| (change.kind, change.after == Some(Status::NotExercised)));
     let worse = requirements.iter().any(|change| change.kind == Kind::Worse);
+    let choices = after.gap_profile.iter().filter_map(|choice| {
+        let was = before.gap_profile.iter().find(|other| other.id == choice.id)?;
+        // A choice that was not observed has not changed.
+        let (before, after) = was.observed.clone().zip(choice.observed.clone())?;
+        (before != after).then(|| ChoiceChange { id: choice.id.clone(), title: choice.title.clone(), before, after })
+    });
     Difference {
         before: side(before),
         after: side(after),
         regression: worse || rank(after.verdict) > rank(before.verdict),
         requirements,
-        choices: choices(before, after),
+        choices: choices.collect(),
     }
-}
-
-/// The difference as JSON, indented, with a line break at its end.
-#[must_use]
-pub fn json(difference: &Difference) -> String {
-    crate::formats::json::pretty(difference)
-}
-
-/// The identifiers of both reports, each once, in the order of the specification.
-fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r str> {
-    let removed = before.requirements.iter().filter(|r| after.requirement(&r.id).is_none());
-    after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str())
 }
 
 /// The status of a requirement, if it was selected.
@@ -128,10 +126,7 @@ fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
     if was == is || either.level == Level::Open {
         return None;
     }
-    let evidence = after.and_then(|requirement| requirement.evidence.first());
-    let reason = evidence
-        .map(|evidence| evidence.sentence.clone())
-        .or_else(|| after.and_then(|requirement| requirement.reason.clone()));
+    let reason = after.and_then(RequirementReport::explanation).filter(|_| is != Some(Status::Pass));
     let violates = after.is_some_and(|requirement| requirement.violation);
     Some(Change {
         id: either.id.clone(),
@@ -140,7 +135,7 @@ fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
         kind: kind(either.level, was, is, violates),
         before: was,
         after: is,
-        reason: reason.filter(|_| is != Some(Status::Pass)),
+        reason: reason.map(str::to_owned),
     })
 }
 
@@ -154,20 +149,10 @@ fn kind(level: Level, was: Option<Status>, is: Option<Status>, violates: bool) -
     }
 }
 
-fn choices(before: &Report, after: &Report) -> Vec<ChoiceChange> {
-    let changed = after.gap_profile.iter().filter_map(|choice| {
-        let was = before.gap_profile.iter().find(|other| other.id == choice.id)?;
-        // A choice that was not observed has not changed.
-        let (before, after) = was.observed.clone().zip(choice.observed.clone())?;
-        (before != after).then(|| ChoiceChange { id: choice.id.clone(), title: choice.title.clone(), before, after })
-    });
-    changed.collect()
-}
-
 fn side(report: &Report) -> Side {
     Side {
         base_url: report.target.base_url.clone(),
-        started_at: report.started_at.clone(),
+        started_at: report.started_at,
         profile: report.profile,
         verdict: report.verdict,
     }

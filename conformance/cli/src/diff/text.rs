@@ -2,19 +2,12 @@
 
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
-
 use super::{Change, Difference, Kind, Side};
 use crate::formats::written;
 use animal_store_conformance::layout;
 use animal_store_conformance::redaction::{Printable, printable};
+use animal_store_conformance::report::text::{BOLD, DIM, GREEN, RED, YELLOW};
 use animal_store_rules::verdict::Status;
-
-const GREEN: Style = AnsiColor::Green.on_default();
-const RED: Style = AnsiColor::Red.on_default();
-const YELLOW: Style = AnsiColor::Yellow.on_default();
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
 
 /// The maximum length of a line in columns.
 const WIDTH: usize = 80;
@@ -54,7 +47,7 @@ fn side(out: &mut String, name: &str, side: &Side) -> std::fmt::Result {
     let about = format!(
         "{} · {} · profile {}",
         side.verdict.as_str(),
-        side.started_at.as_deref().map_or("nothing was sent", |time| time.get(..19).unwrap_or(time)),
+        side.started_at.map_or("nothing was sent".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%S").to_string()),
         side.profile.as_str()
     );
     writeln!(out, "{BOLD}{name}{BOLD:#}  {}\n   {DIM}{}{DIM:#}", line(&side.base_url, 3), line(&about, 3))

@@ -4,20 +4,17 @@ pub mod examples;
 
 use std::fmt::Write;
 
-use anstyle::Style;
 use serde::Serialize;
 
 use crate::formats::written;
 use animal_store_conformance::layout::{at_most, wrap};
 use animal_store_conformance::redaction::Printable;
 use animal_store_conformance::report::ReportedExchange;
+use animal_store_conformance::report::text::{BOLD, DIM};
 use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
 use animal_store_rules::limits::WORKED_TRACE;
 use animal_store_rules::near_misses::{NearMiss, Target};
 use animal_store_rules::verdict::near_misses;
-
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
 
 /// The maximum length of a line of running text in columns.
 const WIDTH: usize = 96;
@@ -50,55 +47,44 @@ pub struct ExplainedNearMiss {
     pub reader: &'static str,
 }
 
-impl ExplainedNearMiss {
-    fn of(row: &NearMiss) -> ExplainedNearMiss {
-        ExplainedNearMiss { request: row.step(Target::List), reader: row.reader }
-    }
-}
-
 /// Explains a requirement.
 #[must_use]
 pub fn explain(requirement: &'static Requirement) -> Explanation {
+    let rows = near_misses::of_requirement(&requirement.id);
+    let near_miss = |row: &NearMiss| ExplainedNearMiss { request: row.step(Target::List), reader: row.reader };
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
         exercised_by: requirement.needs.iter().map(|part| part.as_str()).collect(),
-        near_misses: near_misses::of_requirement(&requirement.id).into_iter().map(ExplainedNearMiss::of).collect(),
+        near_misses: rows.into_iter().map(near_miss).collect(),
         example: examples::shown(requirement),
     }
-}
-
-/// A document as JSON, with a trailing line break.
-#[must_use]
-pub fn json(document: &impl Serialize) -> String {
-    crate::formats::json::pretty(document)
 }
 
 /// The requirements by section, a line each, with ANSI styles.
 #[must_use]
 pub fn list(requirements: &[&Requirement]) -> Printable {
-    Printable::styled(&written(|out| write_list(out, requirements)))
-}
-
-fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Result {
-    let width = requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
-    let mut section = "";
-    for requirement in requirements {
-        let heading = match requirement.party {
-            Party::Server => &requirement.section,
-            Party::Client => "Requirements of clients, judged in recorded traffic only",
-        };
-        if heading != section {
-            let blank = if section.is_empty() { "" } else { "\n" };
-            section = heading;
-            writeln!(out, "{blank}{BOLD}{section}{BOLD:#}")?;
+    let list = written(|out| {
+        let width = requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
+        let mut section = "";
+        for requirement in requirements {
+            let heading = match requirement.party {
+                Party::Server => &requirement.section,
+                Party::Client => "Requirements of clients, judged in recorded traffic only",
+            };
+            if heading != section {
+                let blank = if section.is_empty() { "" } else { "\n" };
+                section = heading;
+                writeln!(out, "{blank}{BOLD}{section}{BOLD:#}")?;
+            }
+            let level = requirement.level.as_str();
+            writeln!(out, "  {:width$}  {DIM}{level:8}{DIM:#}  {}", requirement.id, requirement.title)?;
         }
-        let level = requirement.level.as_str();
-        writeln!(out, "  {:width$}  {DIM}{level:8}{DIM:#}  {}", requirement.id, requirement.title)?;
-    }
-    let count = |level| requirements.iter().filter(|requirement| requirement.level == level).count();
-    let (stated, inferred, open) = (count(Level::Stated), count(Level::Inferred), count(Level::Open));
-    writeln!(out, "\n{DIM}{stated} stated, {inferred} inferred, {open} open{DIM:#}")
+        let count = |level| requirements.iter().filter(|requirement| requirement.level == level).count();
+        let (stated, inferred, open) = (count(Level::Stated), count(Level::Inferred), count(Level::Open));
+        writeln!(out, "\n{DIM}{stated} stated, {inferred} inferred, {open} open{DIM:#}")
+    });
+    Printable::styled(&list)
 }
 
 /// An explanation as text, with ANSI styles.
@@ -121,10 +107,14 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     let section = &requirement.section;
     writeln!(out, "\n{BOLD}Section \"{section}\" of the specification{BOLD:#}")?;
     explanation.statements.iter().try_for_each(|gist| paragraph(out, &format!("· {gist}")))?;
+    let whose_choice = match requirement.party {
+        Party::Server => "Choice of the reference server",
+        Party::Client => "Choice of a server",
+    };
     let parts = [
         ("Follows from", &requirement.from),
         ("Violations", &requirement.breaks),
-        (choice_title(requirement.party), &requirement.choice),
+        (whose_choice, &requirement.choice),
         ("Reason", &requirement.why),
     ];
     for (title, text) in parts {
@@ -161,13 +151,6 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     let title = if requirement.level == Level::Open { "Example, as the reference server responds" } else { "Example" };
     writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
     explanation.example.iter().try_for_each(|exchange| example(out, exchange))
-}
-
-fn choice_title(party: Party) -> &'static str {
-    match party {
-        Party::Server => "Choice of the reference server",
-        Party::Client => "Choice of a server",
-    }
 }
 
 fn meaning(level: Level) -> &'static str {

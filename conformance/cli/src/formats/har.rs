@@ -10,19 +10,15 @@ use animal_store_conformance::report::{Report, ReportedBody, ReportedExchange, R
 /// Every exchange of the run. A body that the report truncates has a comment.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    super::json::pretty(&json!({"log": {
+    let facts = report.identity().into_iter().map(|(name, value)| format!("; {name}: {value}"));
+    let part = report.part().map_or_else(String::new, |part| format!(", {part}"));
+    let comment = format!("{}{part}, seed {}{}", report.target.base_url, report.seed, facts.collect::<String>());
+    super::json::render(&json!({"log": {
         "version": "1.2",
         "creator": {"name": report.tool.name, "version": report.tool.version},
         "entries": report.exchanges.iter().map(entry).collect::<Vec<_>>(),
-        "comment": about(report),
+        "comment": comment,
     }}))
-}
-
-/// The target, the selection, the seed, and the identity of the implementation and of the judge.
-fn about(report: &Report) -> String {
-    let facts = report.identity().into_iter().map(|(name, value)| format!("; {name}: {value}"));
-    let part = report.part().map_or_else(String::new, |part| format!(", {part}"));
-    format!("{}{part}, seed {}{}", report.target.base_url, report.seed, facts.collect::<String>())
 }
 
 /// The value for an unknown size.

@@ -16,7 +16,6 @@
 
 use std::io;
 
-use jiff::Timestamp;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
@@ -84,7 +83,6 @@ fn number(requirements: &[&RequirementReport], name: &str) -> String {
 fn suite(xml: &mut Xml, report: &Report, section: &Section<'_>, common: &[(&'static str, String)]) -> io::Result<()> {
     let requirements = &section.requirements;
     let milliseconds = cases(requirements).map(|requirement| requirement.duration_ms).sum();
-    let started = report.started_at.as_ref().and_then(|time| time.parse::<Timestamp>().ok());
     let mut suite = xml
         .create_element("testsuite")
         .with_attribute(("name", section.name))
@@ -93,7 +91,7 @@ fn suite(xml: &mut Xml, report: &Report, section: &Section<'_>, common: &[(&'sta
         .with_attribute(("errors", number(requirements, "error").as_str()))
         .with_attribute(("skipped", number(requirements, "skipped").as_str()))
         .with_attribute(("time", seconds(milliseconds).as_str()));
-    if let Some(started) = started {
+    if let Some(started) = report.started_at {
         suite = suite.with_attribute(("timestamp", format!("{started:.3}").as_str()));
     }
     suite.write_inner_content(|xml| {

@@ -27,10 +27,10 @@ const LEVELS: &str = "A **stated** requirement is in the specification: breaking
 /// The report for a job summary.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    super::written(|out| write(out, report))
+    super::written(|out| write_report(out, report))
 }
 
-fn write(out: &mut String, report: &Report) -> std::fmt::Result {
+fn write_report(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "## {}: {}\n", capitalized(&report.verdict_shown()), code(&report.subject()))?;
     writeln!(out, "{}.\n", report.counts())?;
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", text(plan)));
@@ -42,14 +42,20 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     report.notes.iter().try_for_each(|note| writeln!(out, "\n> Note: {}", text(note)))?;
 
-    causes(out, report)?;
+    let causes = report.causes.iter();
+    let causes = causes.map(|cause| format!("{}: {}", text(&cause.sentence), codes(&cause.requirements)));
+    list(out, "Likely causes", causes)?;
     let is_known = |r: &RequirementReport| r.selected && r.status == Status::KnownFailing;
     details(out, report, "Violations", |requirement| requirement.violation)?;
     details(out, report, "Warnings", RequirementReport::is_warning)?;
     details(out, report, "Known to fail", is_known)?;
-    partly_seen(out, report)?;
-    gaps(out, report)?;
-    counting(out, report)?;
+    let partly = report.partly_seen().map(|(id, unseen)| format!("{}: {}", code(id), text(unseen)));
+    list(out, PARTLY_SEEN, partly)?;
+    let gaps = report.gaps_by_reason().into_iter();
+    list(out, "Not exercised", gaps.map(|(reason, ids)| format!("{}: {}", text(reason), codes(&ids))))?;
+    let keys = report.counting.iter();
+    let keys = keys.map(|counting| format!("{} key: {}", counting.key.as_str(), text(&counting.sentence())));
+    list(out, "Counting of requests", keys)?;
     replicas(out, report)?;
     sections(out, report)?;
     choices(out, report)?;
@@ -68,24 +74,13 @@ fn identity(out: &mut String, report: &Report) -> std::fmt::Result {
     }
 }
 
-fn causes(out: &mut String, report: &Report) -> std::fmt::Result {
-    if report.causes.is_empty() {
-        return Ok(());
+/// A section with a list, unless the list is empty.
+fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) -> std::fmt::Result {
+    let mut items = items.peekable();
+    if items.peek().is_some() {
+        writeln!(out, "\n### {title}\n")?;
     }
-    writeln!(out, "\n### Likely causes\n")?;
-    report
-        .causes
-        .iter()
-        .try_for_each(|cause| writeln!(out, "- {}: {}", text(&cause.sentence), codes(&cause.requirements)))
-}
-
-fn counting(out: &mut String, report: &Report) -> std::fmt::Result {
-    if report.counting.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n### Counting of requests\n")?;
-    let mut keys = report.counting.iter();
-    keys.try_for_each(|counting| writeln!(out, "- {} key: {}", counting.key.as_str(), text(&counting.sentence())))
+    items.try_for_each(|item| writeln!(out, "- {item}"))
 }
 
 fn details(
@@ -153,22 +148,6 @@ fn finding(
     }
     let fence = fence(&exchange.curl);
     writeln!(out, "\n{fence}sh\n{}\n{fence}", exchange.curl)
-}
-
-fn gaps(out: &mut String, report: &Report) -> std::fmt::Result {
-    let gaps = report.gaps_by_reason();
-    if !gaps.is_empty() {
-        writeln!(out, "\n### Not exercised\n")?;
-    }
-    gaps.iter().try_for_each(|(reason, ids)| writeln!(out, "- {}: {}", text(reason), codes(ids)))
-}
-
-fn partly_seen(out: &mut String, report: &Report) -> std::fmt::Result {
-    let mut partly = report.partly_seen().peekable();
-    if partly.peek().is_some() {
-        writeln!(out, "\n### {PARTLY_SEEN}\n")?;
-    }
-    partly.try_for_each(|(id, unseen)| writeln!(out, "- {}: {}", code(id), text(unseen)))
 }
 
 fn replicas(out: &mut String, report: &Report) -> std::fmt::Result {

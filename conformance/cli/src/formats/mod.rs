@@ -31,15 +31,6 @@ pub struct Format {
 }
 
 impl Format {
-    const fn new(
-        name: &'static str,
-        about: &'static str,
-        render: fn(&Report) -> String,
-        gate: fn(&str) -> Printable,
-    ) -> Format {
-        Format { name, about, render, gate }
-    }
-
     /// Renders a report. No character of the document can control a terminal or hide text.
     #[must_use]
     pub fn render(&self, report: &Report) -> Printable {
@@ -49,13 +40,18 @@ impl Format {
 
 /// Every report format, except the text for a terminal.
 pub static FORMATS: &[Format] = &[
-    Format::new("json", "Complete report for programs", json::render, Printable::json),
-    Format::new("html", "HTML page", html::render, Printable::document),
-    Format::new("junit", "JUnit XML test results for CI systems", junit::render, Printable::document),
-    Format::new("markdown", "GitHub job summary", markdown::render, Printable::document),
-    Format::new("sarif", "SARIF results for code scanning", sarif::render, Printable::json),
-    Format::new("github", "GitHub Actions annotations", github::render, Printable::document),
-    Format::new("har", "HTTP Archive with every exchange", har::render, Printable::json),
+    Format { name: "json", about: "Complete report for programs", render: json::render, gate: Printable::json },
+    Format { name: "html", about: "HTML page", render: html::render, gate: Printable::document },
+    Format {
+        name: "junit",
+        about: "JUnit XML test results for CI systems",
+        render: junit::render,
+        gate: Printable::document,
+    },
+    Format { name: "markdown", about: "GitHub job summary", render: markdown::render, gate: Printable::document },
+    Format { name: "sarif", about: "SARIF results for code scanning", render: sarif::render, gate: Printable::json },
+    Format { name: "github", about: "GitHub Actions annotations", render: github::render, gate: Printable::document },
+    Format { name: "har", about: "HTTP Archive with every exchange", render: har::render, gate: Printable::json },
 ];
 
 /// The format of this name.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::summary::{lines, sentence};
@@ -50,7 +50,7 @@ pub fn render(report: &Report) -> String {
             "gapProfile": report.gap_profile,
         },
     });
-    super::json::pretty(&json!({
+    super::json::render(&json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
         "runs": [run],
@@ -88,7 +88,7 @@ fn result(report: &Report, index: usize, requirement: &RequirementReport) -> Opt
     if !matches!(requirement.status, Status::Fail | Status::KnownFailing | Status::StaleKnownFailing) {
         return None;
     }
-    let decisive = requirement.evidence.first().and_then(|evidence| evidence.exchanges.first());
+    let decisive = requirement.decisive();
     let mut location = json!({
         "physicalLocation": {"artifactLocation": {"uri": ARTIFACT, "index": 0}, "region": {"startLine": 1}},
     });
@@ -201,8 +201,7 @@ fn invocation(report: &Report) -> Value {
         "exitCodeDescription": report.headline(),
         "toolExecutionNotifications": notifications,
     });
-    let start = report.started_at.as_ref().and_then(|time| time.parse::<Timestamp>().ok());
-    if let Some(start) = start {
+    if let Some(start) = report.started_at {
         let duration = SignedDuration::from_millis(i64::try_from(report.duration_ms).unwrap_or(0));
         invocation["startTimeUtc"] = format!("{start:.3}").into();
         invocation["endTimeUtc"] = format!("{:.3}", start.saturating_add(duration).unwrap_or(start)).into();

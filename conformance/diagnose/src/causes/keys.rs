@@ -16,7 +16,7 @@ const ONE_IN: usize = 10;
 /// The cause where some responses refuse a key with 401 that others accept: not every replica of the service knows it.
 pub(super) fn known_to_some(broken: &Broken<'_, '_>) -> Option<Cause> {
     let access = &broken.facts.history.access;
-    let (place, acceptance) = access.keys().iter().enumerate().find(|(_, key)| is_known_to_some(broken, key))?;
+    let (place, acceptance) = access.keys.iter().enumerate().find(|(_, key)| is_known_to_some(broken, key))?;
     let refused: BTreeSet<usize> = acceptance.refused.iter().map(|at| at + 1).collect();
     let explained = broken.explained(&[""], |failure| failure.exchanges.iter().any(|number| refused.contains(number)));
     let which = if place == 0 { "the key" } else { "the second key" };

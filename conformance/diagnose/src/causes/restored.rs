@@ -29,7 +29,9 @@ pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
         let (mut restoring, mut uneven): (Vec<&Answer<'_>>, usize) = (Vec::new(), 0);
         for pair in answers.windows(2) {
             let [before, after] = [&pair[0], &pair[1]];
-            let (least, most) = (time_between(before, after), time_around(before, after));
+            let (first, second) = (before.entry.exchange, after.entry.exchange);
+            let least = second.sent_at.duration_since(first.received_at).as_secs_f64();
+            let most = second.received_at.duration_since(first.sent_at).as_secs_f64();
             let restored = after.window.remaining as f64 - before.window.remaining as f64 + 1.0;
             let others = broken.facts.history.sent_between(before.entry, after.entry).saturating_sub(1) as f64;
             let is_full = after.window.remaining as f64 + OFF + others >= limit as f64;
@@ -51,16 +53,6 @@ pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
         let is_bucket = restoring.len() >= 2 * SEVERAL && uneven * ONE_IN <= answers.len();
         is_bucket.then(|| Cause::shown_by("token-bucket", sentence, explained.clone(), shown))?
     })
-}
-
-/// The seconds from one response to the next request.
-fn time_between(before: &Answer<'_>, after: &Answer<'_>) -> f64 {
-    after.entry.exchange.sent_at.duration_since(before.entry.exchange.received_at).as_secs_f64()
-}
-
-/// The seconds from one request to the next response.
-fn time_around(before: &Answer<'_>, after: &Answer<'_>) -> f64 {
-    after.entry.exchange.received_at.duration_since(before.entry.exchange.sent_at).as_secs_f64()
 }
 
 #[cfg(test)]

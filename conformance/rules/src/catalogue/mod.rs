@@ -183,6 +183,13 @@ pub fn catalogue() -> &'static Catalogue {
     &CATALOGUE
 }
 
+/// The name most like a misspelt one, if their Jaro-Winkler similarity is more than this.
+#[must_use]
+pub fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>, least: f64) -> Option<&'n str> {
+    let rated = names.map(|name| (strsim::jaro_winkler(name, typed), name));
+    rated.filter(|(likeness, _)| *likeness > least).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
 impl Catalogue {
     /// The SHA-256 of the catalogue in hexadecimal. Two programs with the same digest judge by the same requirements.
     #[must_use]
@@ -211,15 +218,9 @@ impl Catalogue {
     #[must_use]
     pub fn nearest(&self, pattern: &str) -> Option<&str> {
         // A pattern without a dot means an area.
-        let candidates = self
-            .requirements
-            .iter()
-            .map(|requirement| if pattern.contains('.') { &requirement.id } else { requirement.area() });
-        candidates
-            .map(|candidate| (strsim::jaro_winkler(candidate, pattern), candidate))
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .filter(|(likeness, _)| *likeness > 0.7)
-            .map(|(_, candidate)| candidate)
+        let has_dot = pattern.contains('.');
+        let requirements = self.requirements.iter();
+        nearest(pattern, requirements.map(|found| if has_dot { &found.id } else { found.area() }), 0.7)
     }
 
     /// The end of the error message about a misspelt pattern: the identifier that was probably meant, or the command that lists all.

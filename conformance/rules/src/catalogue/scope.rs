@@ -38,7 +38,7 @@ impl Profile {
     }
 
     /// Whether the profile leaves a requirement out.
-    fn leaves_out(self, id: &str) -> bool {
+    pub(crate) fn leaves_out(self, id: &str) -> bool {
         match catalogue().get(id).and_then(|requirement| requirement.effect) {
             None => false,
             Some(Effect::Exhaustion) => !self.exhausts(),
@@ -148,15 +148,5 @@ impl Scope {
     #[must_use]
     pub fn selects_any_of(&self, side: Side) -> bool {
         catalogue().requirements.iter().any(|requirement| side.has(requirement.party) && self.selects(&requirement.id))
-    }
-
-    /// The reason why the scope does not select a requirement, for reports.
-    #[must_use]
-    pub fn why_not(&self, id: &str) -> String {
-        if self.profile.leaves_out(id) {
-            format!("outside the profile {}", self.profile.as_str())
-        } else {
-            "not selected".to_owned()
-        }
     }
 }

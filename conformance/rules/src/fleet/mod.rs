@@ -6,6 +6,8 @@
 mod counters;
 mod reads;
 
+use std::time::Duration;
+
 pub use counters::Counter;
 pub use reads::Reads;
 
@@ -51,8 +53,8 @@ impl Fleet {
     /// The replicas that did not show an animal created at another replica, although the time for which reads may lag was over.
     #[must_use]
     pub fn lagging(&self) -> Vec<usize> {
-        let lag = Tolerance::READ_LAG.duration();
-        self.places_where(|at| self.reads[at].missing_for.is_some_and(|time| time >= lag))
+        let lag = Tolerance::READ_LAG.unsigned();
+        self.places_where(|at| self.reads[at].missing_ms.is_some_and(|time| Duration::from_millis(time) >= lag))
     }
 
     /// The lagging replicas that have shown no animal created at another replica.

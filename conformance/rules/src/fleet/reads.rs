@@ -3,25 +3,27 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
 
 use super::replica_of;
 use crate::history::{Creation, Entry, History};
 use crate::request::{Operation, Parameter, PetId, is_plain_name};
 
 /// The reads of one replica that bear on animals created at other replicas.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub struct Reads {
     /// The number of these animals that the replica has shown.
     pub shown: usize,
     /// The number of these animals that the replica was asked for and has never shown.
     pub never_shown: usize,
     /// The number of answers of the replica that show one of these animals.
+    #[serde(skip)]
     pub answers: usize,
-    /// The longest time after a creation at which a read did not show the animal, or `None` if every read did.
-    pub missing_for: Option<SignedDuration>,
-    /// The time from a creation to the first read that showed the animal: the longest one of animals that were missing before, else the
-    /// shortest one.
-    pub shown_after: Option<SignedDuration>,
+    /// The longest time after a creation at which a read did not show the animal, in milliseconds, or `None` if every read did.
+    pub missing_ms: Option<u64>,
+    /// The time from a creation to the first read that showed the animal, in milliseconds: the longest one of animals that were missing
+    /// before, else the shortest one.
+    pub shown_ms: Option<u64>,
 }
 
 /// The reads of one animal at one replica, with times since its creation.
@@ -61,11 +63,16 @@ pub(super) fn reads(history: &History<'_>, addresses: usize) -> Vec<Reads> {
     for (animals, reads) in animals.iter().zip(&mut reads) {
         reads.shown = animals.values().filter(|animal| animal.first.is_some()).count();
         reads.never_shown = animals.len() - reads.shown;
-        reads.missing_for = animals.values().filter_map(|animal| animal.missing).max();
+        reads.missing_ms = animals.values().filter_map(|animal| animal.missing).max().map(milliseconds);
         let late = animals.values().filter(|animal| animal.missing.is_some()).filter_map(|animal| animal.first).max();
-        reads.shown_after = late.or_else(|| animals.values().filter_map(|animal| animal.first).min());
+        let shown = late.or_else(|| animals.values().filter_map(|animal| animal.first).min());
+        reads.shown_ms = shown.map(milliseconds);
     }
     reads
+}
+
+fn milliseconds(time: SignedDuration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or_default()
 }
 
 /// The number of animals of other clients that each replica has shown in two lists or more, and that no list of another replica shows
@@ -130,8 +137,10 @@ mod tests {
         let fleet = fleet(late);
         let reads = &fleet.reads[1];
         assert_eq!((reads.shown, reads.never_shown, reads.answers), (1, 0, 1));
-        assert_eq!(reads.shown_after.map(|time| time.as_secs()), Some(3));
-        assert_eq!(reads.missing_for.map(|time| time.as_secs()), Some(0));
+        assert_eq!(
+            (reads.shown_ms.map(|time| time / 1_000), reads.missing_ms.map(|time| time / 1_000)),
+            (Some(3), Some(0))
+        );
         assert_eq!((fleet.reads[0].shown, fleet.reads[0].answers), (0, 0), "it made the animal itself");
         assert_eq!(fleet.storing_apart(), [0; 0]);
     }

@@ -149,7 +149,8 @@ impl fmt::Display for AccessEnd {
 /// The acceptance of every key of a trace, and the lock-out that ends the trace.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    keys: Vec<Acceptance>,
+    /// The acceptance of every key, in the order of the context.
+    pub keys: Vec<Acceptance>,
     lock_out: Option<LockOut>,
 }
 
@@ -181,12 +182,6 @@ impl Access {
                 entry.shut_out();
             }
         }
-    }
-
-    /// The acceptance of every key, in the order of the context.
-    #[must_use]
-    pub fn keys(&self) -> &[Acceptance] {
-        &self.keys
     }
 
     /// The end of the access, if the trace shows one.

@@ -161,7 +161,11 @@ impl<'t> History<'t> {
             let again = history.creations.iter().map(|creation| creation.id).filter(|id| !created.insert(*id));
             history.recreated = again.collect();
         }
-        history.others_change = history.sees_others_change();
+        let mut statuses: HashMap<i64, Option<&str>> = HashMap::new();
+        history.others_change = history.entries.iter().flat_map(Entry::animals).any(|animal| {
+            let Some(id) = animal.id().filter(|id| !history.is_own(*id)) else { return false };
+            *statuses.entry(id).or_insert(animal.status()) != animal.status()
+        });
         history.changes = history.find_changes();
         history
     }
@@ -202,15 +206,13 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn is_settled(&self, id: i64, entry: &Entry<'_>) -> bool {
         let Some((first, animal)) = self.known(id, entry) else { return false };
+        // In recorded traffic, where other clients may have replaced the animal meanwhile, all its members must be the same.
+        let is_alike = |later: Animal<'_>| {
+            later.status() == animal.status()
+                && (self.is_run() || later.name() == animal.name() && later.category_id() == animal.category_id())
+        };
         let settled = entry.time_since(first) >= self.lag;
-        settled && (self.is_made_by(first) || self.is_seen_after(id, entry, |later| self.is_alike(later, animal)))
-    }
-
-    /// Whether an animal is shown with the same status as before. In recorded traffic, where other clients may have replaced the animal
-    /// meanwhile, the other members must be the same as well.
-    fn is_alike(&self, later: Animal<'_>, animal: Animal<'_>) -> bool {
-        later.status() == animal.status()
-            && (self.is_run() || later.name() == animal.name() && later.category_id() == animal.category_id())
+        settled && (self.is_made_by(first) || self.is_seen_after(id, entry, is_alike))
     }
 
     /// Returns true if the first response that shows an animal is that to a creation by the judge, so that no other client knows the
@@ -235,52 +237,28 @@ impl<'t> History<'t> {
     /// The lawful answers to a request, given everything that the trace shows.
     #[must_use]
     pub fn expectation(&self, entry: &Entry<'_>) -> Expectation {
-        let expectation = Expectation::of(&entry.operation, entry.credential);
-        let expectation = match entry.operation {
-            Operation::Get(PetId::Int64(id)) => expectation.given(id, self.existence(id, entry)),
-            _ => expectation,
-        };
-        let expectation = if entry.may_be_refused_at_edge { expectation.or_refused_at_edge() } else { expectation };
-        if entry.may_be_removed { expectation.or_removed() } else { expectation }
-    }
-
-    /// The evidence of the other responses that the requested animal exists.
-    fn existence(&self, id: i64, entry: &Entry<'_>) -> Existence {
-        if self.is_settled(id, entry) {
-            Existence::Certain
-        } else if self.is_shown_elsewhere(id, entry) {
-            Existence::Possible
-        } else {
-            Existence::Unknown
+        let mut expectation = Expectation::of(&entry.operation, entry.credential);
+        if let Operation::Get(PetId::Int64(id)) = entry.operation {
+            // The evidence of the other responses that the requested animal exists.
+            let existence = if self.is_settled(id, entry) {
+                Existence::Certain
+            } else if self.is_shown_elsewhere(id, entry) {
+                Existence::Possible
+            } else {
+                Existence::Unknown
+            };
+            expectation = expectation.given(id, existence);
         }
-    }
-
-    /// The number of requests that were under way when this one was sent.
-    fn under_way_at(&self, entry: &Entry<'_>) -> usize {
-        let sent_at = entry.exchange.sent_at;
-        let earlier = self.entries.iter().zip(&self.answered_by).take(index_of(entry)).rev();
-        let may_be_open = earlier.take_while(|(_, answered_by)| **answered_by > sent_at);
-        may_be_open.filter(|(other, _)| other.exchange.received_at > sent_at).count()
-    }
-
-    /// The number of requests that were sent while this one was under way.
-    fn sent_during(&self, entry: &Entry<'_>) -> usize {
-        let later = self.entries.iter().skip(index_of(entry) + 1);
-        later.take_while(|other| other.exchange.sent_at < entry.exchange.received_at).count()
+        if entry.may_be_refused_at_edge {
+            expectation = expectation.or_refused_at_edge();
+        }
+        if entry.may_be_removed { expectation.or_removed() } else { expectation }
     }
 
     /// Returns true if this run created the animal with this id.
     #[must_use]
     pub fn is_own(&self, id: i64) -> bool {
         self.is_run() && self.creation(id).is_some()
-    }
-
-    fn sees_others_change(&self) -> bool {
-        let mut statuses: HashMap<i64, Option<&str>> = HashMap::new();
-        self.entries.iter().flat_map(Entry::animals).any(|animal| {
-            let Some(id) = animal.id().filter(|id| !self.is_own(*id)) else { return false };
-            *statuses.entry(id).or_insert(animal.status()) != animal.status()
-        })
     }
 
     /// The time of an exchange relative to the removal of `GET /pets/{petId}`.
@@ -293,7 +271,13 @@ impl<'t> History<'t> {
     /// second response is among them.
     #[must_use]
     pub fn sent_between(&self, before: &Entry<'_>, after: &Entry<'_>) -> u64 {
-        (self.under_way_at(before) + (index_of(after) - index_of(before)) + self.sent_during(after)) as u64
+        let (sent_at, answered_at) = (before.exchange.sent_at, after.exchange.received_at);
+        let earlier = self.entries.iter().zip(&self.answered_by).take(index_of(before)).rev();
+        let may_be_open = earlier.take_while(|(_, answered_by)| **answered_by > sent_at);
+        let under_way = may_be_open.filter(|(other, _)| other.exchange.received_at > sent_at).count();
+        let later = self.entries.iter().skip(index_of(after) + 1);
+        let sent_during = later.take_while(|other| other.exchange.sent_at < answered_at).count();
+        (under_way + (index_of(after) - index_of(before)) + sent_during) as u64
     }
 }
 

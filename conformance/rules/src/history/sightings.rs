@@ -5,17 +5,8 @@ use std::collections::HashMap;
 use super::{Animal, Entry, History, Operation};
 use crate::tolerance::Tolerance;
 
-/// The places that show an animal with an id, in order, for every id.
-pub(super) type Sightings = HashMap<i64, Vec<Sighting>>;
-
-/// A place in a response that shows an animal.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sighting {
-    /// Index of the entry.
-    entry: usize,
-    /// Index of the animal in its response.
-    place: usize,
-}
+/// The places that show an animal with an id, in order, for every id: the index of the entry, and that of the animal in its response.
+pub(super) type Sightings = HashMap<i64, Vec<(usize, usize)>>;
 
 /// Notes every animal that the entries show.
 pub(super) fn of(entries: &[Entry<'_>]) -> Sightings {
@@ -23,7 +14,7 @@ pub(super) fn of(entries: &[Entry<'_>]) -> Sightings {
     for (index, entry) in entries.iter().enumerate() {
         for (place, animal) in entry.animals().into_iter().enumerate() {
             if let Some(id) = animal.id() {
-                sightings.entry(id).or_default().push(Sighting { entry: index, place });
+                sightings.entry(id).or_default().push((index, place));
             }
         }
     }
@@ -39,10 +30,8 @@ impl<'t> History<'t> {
     /// The responses that show the animal with this id, in order, and the animal in each.
     #[must_use]
     pub fn shown(&self, id: i64) -> impl DoubleEndedIterator<Item = (&Entry<'t>, Animal<'_>)> {
-        self.sightings.get(&id).into_iter().flatten().filter_map(|sighting| {
-            let entry = &self.entries[sighting.entry];
-            Some((entry, entry.animal_at(sighting.place)?))
-        })
+        let sightings = self.sightings.get(&id).into_iter().flatten();
+        sightings.filter_map(|(entry, place)| Some((&self.entries[*entry], self.entries[*entry].animal_at(*place)?)))
     }
 
     /// The first response before `entry` that shows the animal with this id, and the animal in it. If the run created the animal, it is

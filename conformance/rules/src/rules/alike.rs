@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::{CreateBody, Operation, PetId, harmless};
@@ -13,7 +15,7 @@ use crate::trace::exchange::{Exchange, Request};
 const MIN_ALIKE: usize = 4;
 
 /// The number of similar requests that show a failure.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Share {
     /// The requests that show it.
     pub broken: usize,

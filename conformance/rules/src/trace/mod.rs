@@ -32,31 +32,39 @@ pub struct Trace {
     pub exchanges: Vec<Exchange>,
 }
 
-/// The judge's knowledge about its target beside the exchanges.
-#[derive(Clone, Debug)]
+/// The judge's knowledge about its target beside the exchanges. Serialized, for recordings, it lacks the keys.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Context {
     /// The part of the traffic that the trace contains.
     pub extent: Extent,
     /// The base URL, without a trailing slash.
     pub base_url: String,
     /// Further addresses of the same service, in the same form.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replicas: Vec<String>,
     /// The keys that are known to be valid. The first is the main one.
+    #[serde(skip)]
     pub keys: Keys,
     /// The limits of the keys' plan, when the user gave them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_limits: Option<PlanLimits>,
     /// The category of the animals that the run creates.
     pub category_id: i64,
     /// Whether the user says that the service knows this category. Else only responses show it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vouches_for_category: bool,
     /// Whether the user says that only the run uses the keys. Else other clients may explain a count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exclusive_key: bool,
     /// A text that the name of each animal of this run contains and no other name does. `None` if there is no such text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_mark: Option<String>,
     /// The parts of the plan that were not carried out, with the reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// The names of the fixed parts of the plan that were not sent to their end. A run that has any is incomplete, whatever its other
     /// parts show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<Cow<'static, str>>,
 }
 

@@ -5,14 +5,16 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::catalogue::{About, Requirement};
 use crate::facts::Facts;
 use crate::fleet::{Fleet, replica_of};
 use crate::history::{Entry, History};
 use crate::rules::alike::Likeness;
 use crate::rules::{Failure, Judgement, Rule};
+use crate::trace::Trace;
 use crate::trace::exchange::Exchange;
-use crate::trace::{Context, Trace};
 
 /// The number of differences between two responses: that one of three replicas takes part in all of them is hardly chance.
 const MANY: usize = 10;
@@ -29,64 +31,48 @@ pub const BROKEN_BY_COUNTERS: [&str; 7] = [
     "quota.not-exceeded",
 ];
 
-/// The replicas that show a finding, as places among the addresses of the service.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// The replicas that show a finding, by their addresses.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "scope")]
+#[non_exhaustive]
 pub enum Attribution {
     /// Some replicas show the finding by themselves, and others do not.
     Only {
         /// The replicas that show the finding.
-        replicas: Vec<usize>,
+        replicas: Vec<String>,
         /// The number of requests to these replicas that show the finding.
         broken: usize,
         /// The number of similar requests to these replicas.
         requests: usize,
         /// The number of similar requests that the other replicas answered without the finding.
         others: usize,
+        /// The attribution as the end of a sentence.
+        sentence: String,
     },
     /// No replica shows the finding by itself: it shows only between answers of several replicas.
     Across {
         /// The replicas that take part in each difference; empty if all replicas do.
-        replicas: Vec<usize>,
-        /// Whether the replicas concerned count the requests of a key for themselves.
-        counts_apart: bool,
+        replicas: Vec<String>,
+        /// The attribution as the end of a sentence.
+        sentence: String,
     },
 }
 
 impl Attribution {
     /// The attribution as the end of a sentence.
     #[must_use]
-    pub fn sentence(&self, context: &Context) -> String {
-        let named = |places: &[usize]| {
-            let addresses = places.iter().map(|at| context.addresses().nth(*at).unwrap_or_default());
-            addresses.collect::<Vec<_>>().join(" and ")
-        };
+    pub fn sentence(&self) -> &str {
         match self {
-            Attribution::Only { replicas, broken, requests, others } => format!(
-                "only at {}, in {broken} of {requests} requests; the other replicas answered {others} similar requests without this failure",
-                named(replicas)
-            ),
-            Attribution::Across { replicas, counts_apart: true } if replicas.is_empty() => {
-                "only across replicas: each replica counts requests separately".to_owned()
-            }
-            Attribution::Across { replicas, counts_apart: true } => {
-                let count = if replicas.len() == 1 { "counts" } else { "count" };
-                format!("only across replicas: {} {count} requests separately", named(replicas))
-            }
-            Attribution::Across { replicas, counts_apart: false } if replicas.is_empty() => {
-                "only across replicas: no replica shows this failure alone".to_owned()
-            }
-            Attribution::Across { replicas, counts_apart: false } => {
-                format!("only between {} and the other replicas: no replica shows this failure alone", named(replicas))
-            }
+            Attribution::Only { sentence, .. } | Attribution::Across { sentence, .. } => sentence,
         }
     }
 
-    /// The replicas that the attribution names.
+    /// The attribution with other texts, such as texts without secrets.
     #[must_use]
-    pub fn replicas(&self) -> &[usize] {
-        match self {
-            Attribution::Only { replicas, .. } | Attribution::Across { replicas, .. } => replicas,
-        }
+    pub fn presented(mut self, present: impl Fn(&str) -> String) -> Attribution {
+        let (Attribution::Only { replicas, sentence, .. } | Attribution::Across { replicas, sentence }) = &mut self;
+        replicas.iter_mut().chain([sentence]).for_each(|text| *text = present(text));
+        self
     }
 }
 
@@ -132,11 +118,11 @@ impl<'f, 'h> Attributor<'f, 'h> {
             let apart = self.fleet.counting_apart();
             if !apart.is_empty() && BROKEN_BY_COUNTERS.contains(&id) {
                 let replicas = if self.fleet.shares_a_counter() { apart } else { Vec::new() };
-                return Some(Attribution::Across { replicas, counts_apart: true });
+                return Some(self.across(&replicas, true));
             }
             // If all replicas count together, the replica at which a limit was exceeded is a matter of chance.
             let common = self.at_one_end(&all)?;
-            return Some(Attribution::Across { replicas: vec![common], counts_apart: false });
+            return Some(self.across(&[common], false));
         }
         // If each replica shows the animals of the others, the failure is not one between replicas.
         if self.fleet.lagging().is_empty() {
@@ -145,7 +131,7 @@ impl<'f, 'h> Attributor<'f, 'h> {
         self.some_do_not_show(&all).or_else(|| {
             let apart = self.fleet.storing_apart();
             let replicas = if apart.len() < self.alone.len() { apart } else { Vec::new() };
-            Some(Attribution::Across { replicas, counts_apart: false })
+            Some(self.across(&replicas, false))
         })
     }
 
@@ -168,9 +154,48 @@ impl<'f, 'h> Attributor<'f, 'h> {
                 others += usize::from(!is_broken);
             }
         }
-        let replicas = shown_at.iter().copied().collect();
-        let attribution = Attribution::Only { replicas, broken: broken_there, requests, others };
-        (shown_at.len() < self.alone.len() && others > 0).then_some(attribution)
+        self.only_at(shown_at, broken_there, requests, others)
+    }
+
+    /// The attribution to some replicas, unless all of them show the finding or no other one answered without it.
+    fn only_at(
+        &self,
+        shown_at: &BTreeSet<usize>,
+        broken: usize,
+        requests: usize,
+        others: usize,
+    ) -> Option<Attribution> {
+        if shown_at.len() == self.alone.len() || others == 0 {
+            return None;
+        }
+        let replicas = self.addresses(shown_at);
+        let sentence = format!(
+            "only at {}, in {broken} of {requests} requests; the other replicas answered {others} similar requests without this failure",
+            replicas.join(" and ")
+        );
+        Some(Attribution::Only { replicas, broken, requests, others, sentence })
+    }
+
+    /// The attribution to differences between answers of several replicas: all, or at least each of these ones. `counts_apart` is true
+    /// if these replicas count the requests of a key for themselves.
+    fn across(&self, replicas: &[usize], counts_apart: bool) -> Attribution {
+        let replicas = self.addresses(replicas);
+        let named = replicas.join(" and ");
+        let sentence = match (counts_apart, replicas.len()) {
+            (true, 0) => "only across replicas: each replica counts requests separately".to_owned(),
+            (true, 1) => format!("only across replicas: {named} counts requests separately"),
+            (true, _) => format!("only across replicas: {named} count requests separately"),
+            (false, 0) => "only across replicas: no replica shows this failure alone".to_owned(),
+            (false, _) => {
+                format!("only between {named} and the other replicas: no replica shows this failure alone")
+            }
+        };
+        Attribution::Across { replicas, sentence }
+    }
+
+    fn addresses<'p>(&self, places: impl IntoIterator<Item = &'p usize>) -> Vec<String> {
+        let address = |at: &usize| self.history.context.addresses().nth(*at).map(str::to_owned);
+        places.into_iter().filter_map(address).collect()
     }
 
     /// The requests that are similar to those of a finding: requests of the same operations that the rule judged. If the rule
@@ -207,13 +232,7 @@ impl<'f, 'h> Attributor<'f, 'h> {
                 others += reads.answers;
             }
         }
-        let attribution = Attribution::Only {
-            broken: broken.len(),
-            requests: broken.len() + sound_there,
-            others,
-            replicas: shown_at.iter().copied().collect(),
-        };
-        (shown_at.len() < self.alone.len() && others > 0).then_some(attribution)
+        self.only_at(&shown_at, broken.len(), broken.len() + sound_there, others)
     }
 
     /// The only replica that took part in each of many differences between two answers, if more than one other replica took part in some.
@@ -263,7 +282,7 @@ mod tests {
         let verdict = verdicts.into_iter().find(|verdict| verdict.requirement.id == id).expect("a requirement");
         assert!(!verdict.findings.is_empty(), "{id} holds");
         let attributions = verdict.findings.into_iter().map(|finding| finding.attribution);
-        attributions.map(|found| found.map_or_else(String::new, |found| found.sentence(&trace.context))).collect()
+        attributions.map(|found| found.map_or_else(String::new, |found| found.sentence().to_owned())).collect()
     }
 
     /// Lists at these replicas, answered with a status.

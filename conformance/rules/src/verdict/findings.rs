@@ -7,8 +7,8 @@ use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::harmless;
 use crate::rules::Failure;
-use crate::rules::alike::{Alike, Share, by_kind, decisive, decisive_numbers, only_with};
-use crate::trace::exchange::Request;
+pub use crate::rules::alike::Share;
+use crate::rules::alike::{Alike, by_kind, decisive, decisive_numbers, only_with};
 use crate::verdict::attribution::Attribution;
 
 /// The maximum number of subjects that a finding names.
@@ -107,7 +107,9 @@ fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> 
     let example = decisive(history, failure)?.exchange;
     let (mut share, mut held_later) = (Share { broken: 0, alike: 0 }, false);
     for exchange in history.entries.iter().map(|entry| entry.exchange) {
-        if !is_repetition(&exchange.request, &example.request) {
+        // Two repetitions differ at most in harmless ways, in the connection, and in the replica that they are sent to.
+        let (one, other) = (&exchange.request, &example.request);
+        if (&one.method, &one.path) != (&other.method, &other.path) || harmless::plain(one) != harmless::plain(other) {
             continue;
         }
         share.alike += 1;
@@ -120,16 +122,12 @@ fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> 
     held_later.then_some(share)
 }
 
-/// Returns true if two requests differ at most in harmless ways, in the connection, and in the replica that they are sent to.
-fn is_repetition(one: &Request, other: &Request) -> bool {
-    (&one.method, &one.path) == (&other.method, &other.path) && harmless::plain(one) == harmless::plain(other)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::rules;
     use crate::tests::TraceBuilder;
+    use crate::trace::exchange::Request;
 
     fn found(builder: TraceBuilder, id: &str) -> Vec<Finding> {
         let trace = builder.trace();

@@ -213,8 +213,11 @@ const UNSEEN: &str = "no exchange shows whether the requirement holds; `conform 
 
 /// The reason why a requirement was not exercised.
 fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld: Option<String>) -> String {
+    if scope.profile.leaves_out(&requirement.id) {
+        return format!("outside the profile {}", scope.profile.as_str());
+    }
     if !scope.selects(&requirement.id) {
-        return scope.why_not(&requirement.id);
+        return "not selected".to_owned();
     }
     let left_out = context.left_out.iter().filter(|part| requirement.id.starts_with(part.requirements.as_ref()));
     if let Some(most_specific) = left_out.max_by_key(|part| part.requirements.len()) {

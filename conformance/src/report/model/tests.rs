@@ -94,6 +94,58 @@ pub(super) struct LikelyCause {
     exchanges: Vec<usize>,
 }
 
+/// The share of equal requests that show a failure.
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "described, never constructed")]
+pub(super) struct Intermittent {
+    /// The number of requests that show the failure.
+    broken: usize,
+    /// The number of all these requests.
+    alike: usize,
+}
+
+/// The addresses of the service that show a finding.
+#[derive(schemars::JsonSchema)]
+#[schemars(rename_all = "kebab-case", tag = "scope")]
+#[expect(dead_code, reason = "described, never constructed")]
+pub(super) enum Attribution {
+    /// Some addresses alone show the finding.
+    Only {
+        /// The addresses that show the finding.
+        replicas: Vec<String>,
+        /// The number of requests to these addresses that show the finding.
+        broken: usize,
+        /// The number of all such requests to these addresses.
+        requests: usize,
+        /// The number of such requests to other addresses, none of which shows the finding.
+        others: usize,
+        /// The attribution as the end of a sentence.
+        sentence: String,
+    },
+    /// No address alone shows the finding: it is a difference between responses of several.
+    Across {
+        /// The addresses at one end of each difference, unless they are all addresses.
+        replicas: Vec<String>,
+        /// The attribution as the end of a sentence.
+        sentence: String,
+    },
+}
+
+/// The reads at one address of animals that were created at other addresses.
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "described, never constructed")]
+pub(super) struct ReadsElsewhere {
+    /// The number of these animals that the address has shown.
+    shown: usize,
+    /// The number of these animals that were requested from the address, and that it has never shown.
+    never_shown: usize,
+    /// The longest time after a creation at which a read did not show the animal, in milliseconds.
+    missing_ms: Option<u64>,
+    /// The time from a creation to the first read that showed the animal, in milliseconds: the longest time among animals that were
+    /// missing before, else the shortest time.
+    shown_ms: Option<u64>,
+}
+
 #[test]
 fn the_committed_schema_is_that_of_the_report() {
     let schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Report>();

@@ -40,10 +40,7 @@ pub(super) fn list(
             causes.extend(cause);
         }
     }
-    if !shown.is_empty() {
-        page.title(style, title);
-        shown.iter().for_each(|requirement| failure(page, report, requirement, style, detail));
-    }
+    page.list((style, title), &shown, |page, requirement| failure(page, report, requirement, style, detail));
     shown.len()
 }
 

@@ -11,53 +11,40 @@ use animal_store_rules::verdict::Status;
 
 /// The stated requirements that were not exercised, by reason.
 pub(super) fn not_exercised(page: &mut Page, report: &Report) {
-    let gaps = report.gaps_by_reason();
-    if !gaps.is_empty() {
-        page.title(YELLOW, "Not exercised");
-    }
-    for (reason, ids) in gaps {
+    page.list((YELLOW, "Not exercised"), report.gaps_by_reason(), |page, (reason, ids)| {
         page.entry(2, ("?", YELLOW), (&format!("{reason}:"), PLAIN));
         page.text(5, DIM, &ids.join(", "));
-    }
+    });
 }
 
 /// The known failures.
 pub(super) fn known_failing(page: &mut Page, report: &Report, detail: Detail) {
-    let known: Vec<&RequirementReport> =
-        report.requirements.iter().filter(|r| r.status == Status::KnownFailing).collect();
-    if known.is_empty() {
-        return;
-    }
-    page.title(YELLOW, "Known to fail");
-    for requirement in known {
+    let known = report.requirements.iter().filter(|requirement| requirement.status == Status::KnownFailing);
+    page.list((YELLOW, "Known to fail"), known, |page, requirement| {
         if detail == Detail::Verbose {
             failures::failure(page, report, requirement, YELLOW, detail);
         } else {
             let reason = requirement.reason.as_deref().unwrap_or_default();
             page.entry(2, (&format!("~ {}", requirement.id), YELLOW), (reason, DIM));
         }
-    }
+    });
 }
 
 /// The open choices. A choice that was not observed is shown only with `-v`.
 pub(super) fn choices(page: &mut Page, report: &Report, detail: Detail) {
     let is_shown = |choice: &&Choice| choice.observed.is_some() || detail == Detail::Verbose;
     let choices: Vec<&Choice> = report.gap_profile.iter().filter(is_shown).collect();
-    if choices.is_empty() {
-        return;
-    }
     let whose = match report.side {
         Side::Server => "of the server",
         Side::Client => "of the clients",
         Side::Both => "of the server and its clients",
     };
-    page.title(BOLD, &format!("Open choices {whose}"));
     let widest = choices.iter().map(|choice| width(&choice.id)).max().unwrap_or(0);
-    for choice in choices {
+    page.list((BOLD, &format!("Open choices {whose}")), choices, |page, choice| {
         let observed = choice.observed.as_deref().unwrap_or("not observed").replace('\n', " ");
         let head = format!("· {:widest$}", choice.id);
         page.entry(2, (&head, PLAIN), (&format!("{}: {observed}", choice.title), DIM));
-    }
+    });
 }
 
 /// A line for each section, with the worst outcome and the number of its requirements that held.
@@ -78,22 +65,16 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
         }
         rows.push((section.name, worst, counts.join(", ")));
     }
-    if !rows.is_empty() {
-        page.title(BOLD, "Results by section of the specification");
-    }
-    for (name, worst, counts) in rows {
+    page.list((BOLD, "Results by section of the specification"), rows, |page, (name, worst, counts)| {
         let (mark, style) = mark(worst);
         page.entry(2, (&format!("{mark} {name:widest$}"), style), (&counts, DIM));
-    }
+    });
 }
 
 /// The requirements that held, each with the part that could not be seen.
 pub(super) fn partly_seen(page: &mut Page, report: &Report) {
-    let partly: Vec<(&str, &str)> = report.partly_seen().collect();
-    if !partly.is_empty() {
-        page.title(BOLD, PARTLY_SEEN);
-    }
-    partly.iter().for_each(|(id, unseen)| page.entry(2, (id, PLAIN), (unseen, DIM)));
+    let partly = report.partly_seen();
+    page.list((BOLD, PARTLY_SEEN), partly, |page, (id, unseen)| page.entry(2, (id, PLAIN), (unseen, DIM)));
 }
 
 /// A line for each requirement.
@@ -101,12 +82,7 @@ pub(super) fn requirements(page: &mut Page, report: &Report) {
     let widest = report.requirements.iter().map(|requirement| width(&requirement.id)).max().unwrap_or(0);
     for section in report.outline() {
         let can_fail = section.requirements.into_iter().filter(|r| r.selected && r.level != Level::Open);
-        for (index, requirement) in can_fail.enumerate() {
-            if index == 0 {
-                page.title(BOLD, section.name);
-            }
-            self::requirement(page, requirement, widest);
-        }
+        page.list((BOLD, section.name), can_fail, |page, shown| requirement(page, shown, widest));
     }
 }
 
@@ -127,43 +103,31 @@ fn requirement(page: &mut Page, requirement: &RequirementReport, widest: usize) 
 
 /// The way of counting of each key.
 pub(super) fn counting(page: &mut Page, report: &Report) {
-    if report.counting.is_empty() {
-        return;
-    }
-    page.title(BOLD, "Counting of requests");
-    for counting in &report.counting {
+    page.list((BOLD, "Counting of requests"), &report.counting, |page, counting| {
         page.text(2, PLAIN, &format!("{} key: {}", counting.key.as_str(), counting.sentence()));
-    }
+    });
 }
 
 /// A table of the addresses of the service, if it has several.
 pub(super) fn replicas(page: &mut Page, report: &Report) {
-    if report.replicas.is_empty() {
-        return;
-    }
-    page.title(BOLD, "Replicas");
     let addresses = report.replicas.iter().map(|replica| width(&replica.base_url));
     let widest = addresses.max().unwrap_or(0);
     let digits = report.replicas.iter().map(|replica| replica.requests.to_string().len()).max().unwrap_or(0);
-    for replica in &report.replicas {
+    page.list((BOLD, "Replicas"), &report.replicas, |page, replica| {
         let address = format!("{}{}", replica.base_url, " ".repeat(widest.saturating_sub(width(&replica.base_url))));
         let counts = format!("{:>digits$} requests, {}", replica.requests, replica.findings_shown());
         page.entry(2, (&address, PLAIN), (&counts, PLAIN));
         let observed = format!("lag: {}; rate limit: {}", replica.lag_shown(), replica.counter_shown(report));
         page.text(4, DIM, &observed);
-    }
+    });
 }
 
 /// The likely causes, each with the requirements that it explains.
 pub(super) fn causes(page: &mut Page, report: &Report) {
-    if report.causes.is_empty() {
-        return;
-    }
-    page.title(BOLD, "Likely causes");
-    for cause in &report.causes {
+    page.list((BOLD, "Likely causes"), &report.causes, |page, cause| {
         page.entry(2, ("→", YELLOW), (&cause.sentence, PLAIN));
         page.text(5, DIM, &cause.requirements.join(", "));
-    }
+    });
 }
 
 /// The broken requirements in a line each. They remain on the screen after a long report.

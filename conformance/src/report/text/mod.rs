@@ -7,10 +7,13 @@ mod page;
 
 use anstyle::Style;
 
-use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
-use super::{Outcome, Report};
+pub use self::page::{BOLD, DIM, GREEN, RED, YELLOW};
+use self::page::{PLAIN, Page};
+use super::{Outcome, Report, RequirementReport};
 use crate::redaction::Printable;
-use animal_store_rules::verdict::Verdict;
+use animal_store_rules::catalogue::About;
+use animal_store_rules::catalogue::scope::Side;
+use animal_store_rules::verdict::{Status, Verdict};
 
 /// The level of detail.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -60,7 +63,8 @@ pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files:
         if !is_brief {
             lists::choices(&mut page, report, detail);
         }
-        if !is_brief || report.breaks_a_limit() {
+        let is_about_limits = |broken: &RequirementReport| matches!(broken.about(), About::Limits | About::Refusals);
+        if !is_brief || report.requirements.iter().any(|r| r.status == Status::Fail && is_about_limits(r)) {
             lists::counting(&mut page, report);
         }
         match detail {
@@ -88,7 +92,9 @@ fn head(page: &mut Page, report: &Report) {
     let simulated = report.real_duration_ms.map_or_else(String::new, |real| {
         format!(" (simulated clock: {} s passed in {}.{} s)", report.duration_ms / 1000, real / 1000, real % 1000 / 100)
     });
-    let missing = report.missing_occasion().map_or_else(String::new, |missing| format!(" ({missing})"));
+    // Most of what is asked of clients is about refusals.
+    let lacks_refusal = report.side == Side::Client && report.refused == 0;
+    let missing = if lacks_refusal { " (no 429 was met: let the tests exceed the limit)" } else { "" };
     let subject = format!("{}{simulated}{missing}", report.subject());
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&subject, BOLD));
     page.text(0, PLAIN, &report.counts());

@@ -5,11 +5,16 @@ use anstyle::{AnsiColor, Style};
 use crate::layout::{cut, width, wrap};
 use crate::redaction::Printable;
 
-pub(super) const GREEN: Style = AnsiColor::Green.on_default();
-pub(super) const RED: Style = AnsiColor::Red.on_default();
-pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
-pub(super) const DIM: Style = Style::new().dimmed();
-pub(super) const BOLD: Style = Style::new().bold();
+/// Success.
+pub const GREEN: Style = AnsiColor::Green.on_default();
+/// Failure.
+pub const RED: Style = AnsiColor::Red.on_default();
+/// Warning.
+pub const YELLOW: Style = AnsiColor::Yellow.on_default();
+/// Details.
+pub const DIM: Style = Style::new().dimmed();
+/// Titles.
+pub const BOLD: Style = Style::new().bold();
 pub(super) const PLAIN: Style = Style::new();
 
 /// The number of columns that are shown of a command that is too long.
@@ -50,6 +55,21 @@ impl Page {
     pub(super) fn title(&mut self, style: Style, title: &str) {
         self.blank();
         self.text(0, style, title);
+    }
+
+    /// A list with a title, unless it is empty.
+    pub(super) fn list<T>(
+        &mut self,
+        (style, title): (Style, &str),
+        items: impl IntoIterator<Item = T>,
+        show: impl Fn(&mut Page, T),
+    ) {
+        for (index, item) in items.into_iter().enumerate() {
+            if index == 0 {
+                self.title(style, title);
+            }
+            show(self, item);
+        }
     }
 
     /// Running text.

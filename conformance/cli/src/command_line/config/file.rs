@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::member::{Member, ON_THE_LINE_ONLY};
 use crate::command_line::container::ContainerTable;
-use crate::command_line::usage_error::nearest;
+use animal_store_rules::catalogue::nearest;
 use animal_store_rules::toml_error::TomlError;
 
 /// The default name of the file.
@@ -62,20 +62,25 @@ impl File {
             file.container = table.map_err(|error| TomlError::toml(text, &error))?;
         }
         let environments = top.remove("environments");
-        file.read(None, &top, members)?;
+        file.read_table(None, &top, members)?;
         if let Some(environments) = environments {
             let no_table = |span| TomlError::at(text, span, "environments are tables, such as [environments.staging]");
             let DeValue::Table(tables) = environments.get_ref() else { return Err(no_table(environments.span())) };
             for (name, value) in tables {
                 let DeValue::Table(table) = value.get_ref() else { return Err(no_table(name.span())) };
-                file.read(Some(name.get_ref()), table, members)?;
+                file.read_table(Some(name.get_ref()), table, members)?;
             }
         }
         Ok(file)
     }
 
     /// Reads the members of a table: that of an environment, or the top of the file.
-    fn read(&mut self, environment: Option<&str>, entries: &DeTable<'_>, members: &[Member]) -> Result<(), TomlError> {
+    fn read_table(
+        &mut self,
+        environment: Option<&str>,
+        entries: &DeTable<'_>,
+        members: &[Member],
+    ) -> Result<(), TomlError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let mut table = Table::new();
         for (name, value) in entries {
@@ -131,7 +136,7 @@ fn unknown(name: &str, value: &DeValue<'_>, members: &[Member]) -> String {
         return format!("`{name}` is a command-line option only: --{}", name.replace('_', "-"));
     }
     let names = members.iter().map(|member| member.name.as_str()).chain(["environments", "container"]);
-    match nearest(name, names) {
+    match nearest(name, names, 0.8) {
         Some(nearest) => format!("unknown option `{name}`: did you mean `{nearest}`?"),
         None if matches!(value, DeValue::Table(_)) => {
             format!("unknown table `{name}`: environments are tables [environments.{name}]")

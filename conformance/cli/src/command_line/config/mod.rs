@@ -22,9 +22,9 @@ use self::member::Member;
 pub(super) use self::member::schema;
 pub(super) use self::show::{ShownOptions, without_secrets};
 use super::arguments::Arguments;
-use super::key_file;
 use super::rerun::{Rerun, Taken};
-use super::usage_error::{UsageError, nearest};
+use super::selection;
+use super::usage_error::{UsageError, did_you_mean};
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
@@ -92,7 +92,7 @@ pub(super) struct Configuration {
     /// The file that was read, if any.
     file: Option<File>,
     /// The selected environment.
-    environment: Option<String>,
+    pub(super) environment: Option<String>,
     settings: Vec<Setting>,
     /// The report that the run repeats.
     rerun: Option<Rerun>,
@@ -103,7 +103,7 @@ impl Configuration {
     /// `folder`.
     pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, UsageError> {
         let members = member::members(command);
-        let file = read(typed, folder, &members)?;
+        let file = read_file(typed, folder, &members)?;
         let rerun = first_value(typed, "rerun", file.as_ref())?;
         let rerun = rerun.map(|path| Rerun::read(Path::new(&path))).transpose()?;
         let environment = select_environment(typed, file.as_ref())?;
@@ -113,9 +113,20 @@ impl Configuration {
             configuration.settings.push(setting);
         }
         for (one, other) in EXCLUSIVE {
-            configuration.settle(one, other)?;
+            let (Some(a), Some(b)) = (configuration.set(one), configuration.set(other)) else { continue };
+            if a.layer == b.layer {
+                return Err(UsageError::Exclusive { one, other, origin: a.source.clone() });
+            }
+            let (winner, loser) = if a.layer < b.layer { (one, other) } else { (other, one) };
+            configuration.override_by(winner, loser);
         }
-        configuration.leave_replicas();
+        // Replicas may belong to another service than a base URL from a source of higher precedence, and must not share a run, and a key,
+        // with it.
+        if let (Some(base_url), Some(replicas)) = (configuration.set("base_url"), configuration.set("replica"))
+            && base_url.layer < replicas.layer
+        {
+            configuration.override_by("base_url", "replica");
+        }
         Ok(configuration)
     }
 
@@ -167,27 +178,7 @@ impl Configuration {
         (setting.layer != Layer::Default && !is_off).then_some(setting)
     }
 
-    /// Marks an exclusive option as overridden, if the other one is set in a source of higher precedence.
-    fn settle(&mut self, one: &'static str, other: &'static str) -> Result<(), UsageError> {
-        let (Some(a), Some(b)) = (self.set(one), self.set(other)) else { return Ok(()) };
-        if a.layer == b.layer {
-            return Err(UsageError::Exclusive { one, other, origin: a.source.clone() });
-        }
-        let (winner, loser) = if a.layer < b.layer { (one, other) } else { (other, one) };
-        self.override_by(winner, loser);
-        Ok(())
-    }
-
-    /// Marks replicas as overridden, if the base URL is from a source of higher precedence. Then they may belong to another service, which
-    /// must not share a run, and a key, with the base URL.
-    fn leave_replicas(&mut self) {
-        if let (Some(base_url), Some(replicas)) = (self.set("base_url"), self.set("replica"))
-            && base_url.layer < replicas.layer
-        {
-            self.override_by("base_url", "replica");
-        }
-    }
-
+    /// Marks an option as overridden by another one.
     fn override_by(&mut self, winner: &'static str, loser: &str) {
         for setting in self.settings.iter_mut().filter(|setting| setting.member.id() == loser) {
             setting.overridden_by = Some(winner);
@@ -255,7 +246,7 @@ impl Configuration {
         path: Option<&Path>,
     ) -> Result<Option<String>, UsageError> {
         if let Some(path) = path {
-            *key = Some(key_file::read(option, path)?);
+            *key = Some(selection::key(option, path)?);
             return Ok(None);
         }
         let Some(setting) = self.set(id) else { return Ok(None) };
@@ -283,69 +274,52 @@ impl Configuration {
         }
     }
 
-    /// A note for each environment variable that begins with [`PREFIX`] and belongs to no option.
-    pub(super) fn unknown_variables(&self) -> Vec<String> {
+    /// Notes on unknown variables, on the options of a report that a run takes and leaves out, and on each variable that overrides the
+    /// target or a key of the selected environment.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
         let mut known: Vec<String> = self.settings.iter().map(|setting| setting.member.variable()).collect();
         known.extend(self.settings.iter().filter_map(|setting| setting.key_variable.clone()));
         known.extend(OF_OTHER_COMMANDS.map(str::to_owned));
-        let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let unknown = variables.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
-        unknown
-            .map(|name| {
-                let meant = nearest(&name, known.iter().map(String::as_str));
-                let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
-                format!("the environment variable {name} belongs to no option{meant}")
-            })
-            .collect()
-    }
-
-    /// Notes on the options of a report that a run takes and leaves out, and one for each variable that overrides the target or a key of the
-    /// selected environment.
-    pub(super) fn notes(&self) -> Vec<String> {
-        self.notes_on_report().into_iter().chain(self.overriding_variables()).collect()
-    }
-
-    fn notes_on_report(&self) -> Vec<String> {
-        let Some(rerun) = &self.rerun else { return Vec::new() };
-        let (mut taken, mut left_out) = (Vec::new(), Vec::new());
-        for setting in self.settings.iter().filter(|setting| setting.layer != Layer::Flag) {
-            let option = setting.member.option();
-            let values = rerun.values(&option);
-            if values.is_empty() {
-                continue;
-            }
-            let is_reported = matches!(setting.layer, Layer::Report | Layer::ReportedChoice);
-            if is_reported && setting.overridden_by.is_none() {
-                let shown: Vec<String> = values.iter().map(|value| without_secrets(value, None)).collect();
-                taken.push(format!("{option} {}", shown.join(", ")));
-            } else {
-                left_out.push(option);
+        for name in std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
+            if name.starts_with(PREFIX) && !known.contains(&name) {
+                let meant = did_you_mean(&name, known.iter().map(String::as_str));
+                notes.push(format!("the environment variable {name} belongs to no option{meant}"));
             }
         }
-        let report = &rerun.earlier.report;
-        let note = |what: &str, options: Vec<String>| {
-            (!options.is_empty()).then(|| format!("{what} report {report}: {}", options.join("; ")))
-        };
-        [note("taken from", taken), note("left out of", left_out)].into_iter().flatten().collect()
-    }
-
-    fn overriding_variables(&self) -> Vec<String> {
-        let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) else { return Vec::new() };
-        let mut notes = Vec::new();
-        for Setting { member, layer, .. } in &self.settings {
-            if *layer == Layer::Variable
-                && (member.id() == "base_url" || member.is_key())
-                && let Some(entry) = file.entry_of(name, &member.name)
-            {
-                notes.push(format!("{} overrides {} in {}", member.variable(), member.name, file.place(entry)));
+        if let Some(rerun) = &self.rerun {
+            let (mut taken, mut left_out) = (Vec::new(), Vec::new());
+            for setting in self.settings.iter().filter(|setting| setting.layer != Layer::Flag) {
+                let option = setting.member.option();
+                let values = rerun.values(&option);
+                if values.is_empty() {
+                    continue;
+                }
+                let is_reported = matches!(setting.layer, Layer::Report | Layer::ReportedChoice);
+                if is_reported && setting.overridden_by.is_none() {
+                    let shown: Vec<String> = values.iter().map(|value| without_secrets(value, None)).collect();
+                    taken.push(format!("{option} {}", shown.join(", ")));
+                } else {
+                    left_out.push(option);
+                }
+            }
+            for (verb, options) in [("taken from", taken), ("left out of", left_out)] {
+                if !options.is_empty() {
+                    notes.push(format!("{verb} report {}: {}", rerun.earlier.report, options.join("; ")));
+                }
+            }
+        }
+        if let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) {
+            for Setting { member, layer, .. } in &self.settings {
+                if *layer == Layer::Variable
+                    && (member.id() == "base_url" || member.is_key())
+                    && let Some(entry) = file.entry_of(name, &member.name)
+                {
+                    notes.push(format!("{} overrides {} in {}", member.variable(), member.name, file.place(entry)));
+                }
             }
         }
         notes
-    }
-
-    /// The selected environment.
-    pub(super) fn environment(&self) -> Option<&String> {
-        self.environment.as_ref()
     }
 
     /// Returns true if an option is on the command line.
@@ -365,7 +339,7 @@ impl Setting {
 }
 
 /// The file that is named, or that applies in the directory.
-fn read(typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, UsageError> {
+fn read_file(typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, UsageError> {
     if typed.get_flag("no_config") {
         return Ok(None);
     }

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use serde::Serialize;
 
-use super::{Configuration, Setting};
+use super::Configuration;
 
 /// All options of a run with their sources. They contain no secret.
 #[derive(Debug, Serialize)]
@@ -27,10 +27,26 @@ impl Configuration {
     /// All options. `complete` is the command line with the settings of the file.
     pub(in crate::command_line) fn shown(&self, complete: &ArgMatches) -> ShownOptions {
         let configuration_file = self.file.as_ref().map(|file| file.path.display().to_string());
-        ShownOptions {
-            configuration_file,
-            options: self.settings.iter().map(|setting| row(setting, complete)).collect(),
+        let mut options = Vec::new();
+        for setting in &self.settings {
+            let member = &setting.member;
+            let from = match setting.overridden_by {
+                Some(winner) => format!("overridden by {winner}; {}", setting.origin()),
+                None => setting.origin(),
+            };
+            let value = match complete.get_raw(member.id()) {
+                None => "not set".to_owned(),
+                // `1` and `yes` are `true` as well.
+                Some(_) if member.is_switch() => complete.get_flag(member.id()).to_string(),
+                Some(_) if member.is_key() => "set".to_owned(),
+                Some(values) => {
+                    let values = values.map(|value| without_secrets(&value.to_string_lossy(), member.hidden_after()));
+                    values.collect::<Vec<_>>().join(", ")
+                }
+            };
+            options.push(Row { group: member.group().to_owned(), option: member.id().to_owned(), value, from });
         }
+        ShownOptions { configuration_file, options }
     }
 }
 
@@ -54,25 +70,6 @@ impl ShownOptions {
         }
         text
     }
-}
-
-fn row(setting: &Setting, complete: &ArgMatches) -> Row {
-    let member = &setting.member;
-    let from = match setting.overridden_by {
-        Some(winner) => format!("overridden by {winner}; {}", setting.origin()),
-        None => setting.origin(),
-    };
-    let value = match complete.get_raw(member.id()) {
-        None => "not set".to_owned(),
-        // `1` and `yes` are `true` as well.
-        Some(_) if member.is_switch() => complete.get_flag(member.id()).to_string(),
-        Some(_) if member.is_key() => "set".to_owned(),
-        Some(values) => {
-            let values = values.map(|value| without_secrets(&value.to_string_lossy(), member.hidden_after()));
-            values.collect::<Vec<_>>().join(", ")
-        }
-    };
-    Row { group: member.group().to_owned(), option: member.id().to_owned(), value, from }
 }
 
 /// A value without secrets (of header fields, variables and URLs) and control characters.

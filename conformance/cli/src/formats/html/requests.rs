@@ -1,7 +1,5 @@
 //! The table of all requests.
 
-use jiff::Timestamp;
-
 use animal_store_conformance::layout::at_most;
 use animal_store_conformance::report::{Report, ReportedExchange};
 
@@ -10,14 +8,6 @@ const MAX_LISTED: usize = 300;
 
 /// The maximum length of a request body in bytes.
 const MAX_SENT: usize = 96;
-
-/// The requests of the run.
-pub(super) struct Requests<'r> {
-    /// The first requests, up to a bound.
-    pub(super) listed: Vec<Line<'r>>,
-    /// The number of requests not listed.
-    pub(super) further: usize,
-}
 
 /// A request in a line.
 pub(super) struct Line<'r> {
@@ -35,35 +25,21 @@ pub(super) struct Line<'r> {
     pub(super) sent: Option<String>,
 }
 
-/// The requests of a report. A report that was read from a file contains none.
-pub(super) fn listed(report: &Report) -> Requests<'_> {
-    let start = report.exchanges.first().and_then(sent_at);
-    Requests {
-        listed: report.exchanges.iter().take(MAX_LISTED).map(|exchange| line(report, start, exchange)).collect(),
-        further: report.exchanges.len().saturating_sub(MAX_LISTED),
+/// The first requests of a report, up to a bound. A report that was read from a file contains none.
+pub(super) fn listed(report: &Report) -> Vec<Line<'_>> {
+    let mut listed = Vec::new();
+    for exchange in report.exchanges.iter().take(MAX_LISTED) {
+        let after = exchange.sent_at.duration_since(report.exchanges[0].sent_at);
+        let status = exchange.response.as_ref().map(|response| response.status.to_string());
+        let body = exchange.request.body.as_ref().filter(|body| !body.text.is_empty());
+        listed.push(Line {
+            exchange,
+            target: report.shown_target(&exchange.request.url),
+            after: format!("{:.3} s", after.as_secs_f64()),
+            took: format!("{:.1}", exchange.elapsed_us as f64 / 1000.0),
+            outcome: status.unwrap_or_else(|| "no response".to_owned()),
+            sent: body.map(|body| at_most(&body.text, MAX_SENT)),
+        });
     }
-}
-
-fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r ReportedExchange) -> Line<'r> {
-    let since = start.zip(sent_at(exchange)).map(|(start, sent)| sent.duration_since(start).as_secs_f64());
-    Line {
-        exchange,
-        target: report.shown_target(&exchange.request.url),
-        after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
-        took: format!("{:.1}", exchange.elapsed_us as f64 / 1000.0),
-        outcome: exchange
-            .response
-            .as_ref()
-            .map_or_else(|| "no response".to_owned(), |response| response.status.to_string()),
-        sent: exchange
-            .request
-            .body
-            .as_ref()
-            .filter(|body| !body.text.is_empty())
-            .map(|body| at_most(&body.text, MAX_SENT)),
-    }
-}
-
-fn sent_at(exchange: &ReportedExchange) -> Option<Timestamp> {
-    exchange.sent_at.parse().ok()
+    listed
 }

@@ -3,8 +3,6 @@
 //! A run sends a hundred requests in a second and then waits for most of a minute, so a linear time axis would show a few vertical
 //! lines. Here each response takes the same width, and a pause takes a fixed width and has a label.
 
-use jiff::Timestamp;
-
 use super::labels::{figure, seconds};
 use animal_store_conformance::layout::counted;
 use animal_store_conformance::report::{KeyAlias, WindowPoint};
@@ -83,13 +81,12 @@ type Sample<'r> = (f64, &'r WindowPoint);
 
 /// A chart for each valid key with at least two responses with rate-limit headers.
 pub(super) fn charts(timeline: &[WindowPoint]) -> Vec<Chart> {
-    let timed = timeline.iter().filter_map(|point| Some((point.at.parse::<Timestamp>().ok()?, point)));
-    let Some((start, _)) = timed.clone().next() else { return Vec::new() };
+    let Some(start) = timeline.first().map(|point| point.at) else { return Vec::new() };
     let mut charts = Vec::new();
     for (key, title) in [(KeyAlias::Main, "The main key"), (KeyAlias::Quota, "The quota key")] {
-        let of_key = timed.clone().filter(|(_, point)| point.key == key);
+        let of_key = timeline.iter().filter(|point| point.key == key);
         let samples: Vec<Sample<'_>> =
-            of_key.map(|(time, point)| (time.duration_since(start).as_secs_f64(), point)).collect();
+            of_key.map(|point| (point.at.duration_since(start).as_secs_f64(), point)).collect();
         if samples.iter().filter(|(_, point)| point.remaining.is_some()).count() >= 2 {
             charts.push(Chart { title, ..chart(&samples) });
         }
@@ -128,7 +125,11 @@ fn chart(samples: &[Sample<'_>]) -> Chart {
         xs.push(x);
 
         let place = format!("request {} after {}", point.exchange, seconds(*at));
-        if before.is_some_and(|before| begins_window(before, point)) {
+        let begins_window = before.is_some_and(|before| {
+            before.reset.zip(point.reset).is_some_and(|(before, now)| now > before)
+                && before.remaining.zip(point.remaining).is_some_and(|(before, now)| now > before)
+        });
+        if begins_window {
             chart.windows.push(x);
             let remaining = point.remaining.unwrap_or_default();
             chart.events.push(format!("{place}: a new window, {remaining} remaining"));
@@ -162,12 +163,6 @@ fn chart(samples: &[Sample<'_>]) -> Chart {
     chart.further_events = chart.events.len().saturating_sub(MAX_EVENTS);
     chart.events.truncate(MAX_EVENTS);
     chart
-}
-
-/// Returns true if `point` is the first response of a new window.
-fn begins_window(before: &WindowPoint, point: &WindowPoint) -> bool {
-    before.reset.zip(point.reset).is_some_and(|(before, now)| now > before)
-        && before.remaining.zip(point.remaining).is_some_and(|(before, now)| now > before)
 }
 
 /// Adds a label at a place of an axis, unless it would overlap with another one.
@@ -239,7 +234,7 @@ mod tests {
     use super::*;
 
     fn point(exchange: usize, second: f64, status: u16, remaining: Option<i64>, reset: i64) -> WindowPoint {
-        let at = Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs_f64(second);
+        let at = jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs_f64(second);
         serde_json::from_value(serde_json::json!({
             "exchange": exchange, "at": at.to_string(), "key": "main", "status": status, "limit": 3, "remaining": remaining, "reset": reset,
         }))

@@ -6,10 +6,8 @@ use askama::Template;
 
 use super::super::specification;
 use super::labels::{self, date_and_time, seconds, times};
-use super::requests::{self, Requests};
-use super::timeline::{self, Chart};
-use super::{SCRIPT, STYLE};
-use animal_store_conformance::layout::{capitalized, counted};
+use super::{requests, timeline};
+use animal_store_conformance::layout::counted;
 use animal_store_conformance::report::{
     Choice, Evidence, LimitsShown, Outcome, Report, ReportedExchange, RequirementReport, Tally,
 };
@@ -17,59 +15,27 @@ use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::Verdict;
 
-/// The levels, in the order of their weight.
-const LEVELS: [Level; 3] = [Level::Stated, Level::Inferred, Level::Open];
-
 /// The whole page.
 #[derive(Template)]
 #[template(path = "report/page.html", whitespace = "minimize")]
 pub(super) struct Page<'r> {
     report: &'r Report,
-    policy: String,
-    /// The page about the specification: its address, if the project has one, and its file.
-    specification: (Option<String>, &'static str),
-    style: &'static str,
-    script: &'static str,
-    verdict: String,
-    sentence: String,
-    facts: Vec<(&'static str, String)>,
-    bars: Vec<Bar>,
     causes: Vec<CausedBy<'r>>,
     findings: Vec<&'r RequirementReport>,
     sections: Vec<Section<'r>>,
-    outcomes: Vec<(Outcome, usize)>,
-    levels: Vec<(Level, usize)>,
-    charts: Vec<Chart>,
-    requests: Requests<'r>,
 }
 
 impl<'r> Page<'r> {
-    /// The page of a report.
+    /// The page of a report. Findings that a likely cause explains are grouped by cause.
     pub(super) fn new(report: &'r Report) -> Page<'r> {
-        let all = &report.requirements;
-        let tally: Tally = all.iter().collect();
-        let outcomes = Outcome::ALL.map(|outcome| (outcome, tally.count(&[outcome])));
-        let levels = LEVELS.map(|level| (level, all.iter().filter(|r| r.level == level).count()));
-        let mut findings = report.to_fix();
-        let causes = caused(report, &mut findings);
-        Page {
-            report,
-            specification: (specification::page(), specification::FILE),
-            policy: super::policy(),
-            style: STYLE,
-            script: SCRIPT,
-            verdict: capitalized(report.verdict.as_str()),
-            sentence: sentence(report),
-            facts: facts(report),
-            bars: LEVELS.into_iter().filter_map(|level| Bar::new(report, level)).collect(),
-            causes,
-            findings,
-            sections: sections(report),
-            outcomes: outcomes.into_iter().filter(|(_, count)| *count > 0).collect(),
-            levels: levels.into_iter().filter(|(_, count)| *count > 0).collect(),
-            charts: timeline::charts(&report.timeline),
-            requests: requests::listed(report),
+        let (mut causes, mut findings) = (Vec::new(), report.to_fix());
+        for cause in &report.causes {
+            let is_explained = |finding: &mut &RequirementReport| cause.requirements.iter().any(|id| *id == finding.id);
+            let findings = findings.extract_if(.., is_explained).collect();
+            causes.push(CausedBy { sentence: &cause.sentence, findings });
         }
+        causes.retain(|cause| !cause.findings.is_empty());
+        Page { report, causes, findings, sections: sections(report) }
     }
 }
 
@@ -77,6 +43,73 @@ impl Page<'_> {
     /// The choices that were not observed.
     fn unseen(&self) -> Vec<&Choice> {
         self.report.gap_profile.iter().filter(|choice| choice.observed.is_none()).collect()
+    }
+
+    /// The number of requirements with each result.
+    fn outcomes(&self) -> Vec<(Outcome, usize)> {
+        let tally: Tally = self.report.requirements.iter().collect();
+        let counts = Outcome::ALL.map(|outcome| (outcome, tally.count(&[outcome])));
+        counts.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// The number of requirements of each level.
+    fn levels(&self) -> Vec<(Level, usize)> {
+        let count = |level| self.report.requirements.iter().filter(|requirement| requirement.level == level).count();
+        Level::ALL.map(|level| (level, count(level))).into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    fn bars(&self) -> Vec<Bar> {
+        Level::ALL.into_iter().filter_map(|level| Bar::new(self.report, level)).collect()
+    }
+
+    /// The verdict in a sentence.
+    fn sentence(&self) -> String {
+        let report = self.report;
+        let tally = report.tally(Level::Stated);
+        let (stated, all) = (tally.selected(), tally.count(&Outcome::ALL));
+        let unjudged = tally.count(&[Outcome::Gap, Outcome::NotExercised]);
+        let violations = report.requirements.iter().filter(|r| r.violation).count();
+        let of_stated = |count: usize| format!("{count} of {}", counted(stated, "stated requirement"));
+        let violated = if violations == 1 { "requirement is violated" } else { "requirements are violated" };
+        match report.verdict {
+            Verdict::Conforms if stated == 0 => {
+                "No stated requirement was selected, and no other is violated.".to_owned()
+            }
+            Verdict::Conforms if stated < all => {
+                format!("All {stated} selected of the {all} stated requirements were exercised and held.")
+            }
+            Verdict::Conforms => format!("All {stated} stated requirements were exercised and held."),
+            Verdict::Incomplete if unjudged == 0 => {
+                format!("Nothing is violated, but the run did not send everything: {}.", report.unfinished.join(", "))
+            }
+            Verdict::Incomplete => {
+                format!("No requirement is violated, but {} not exercised.", of_stated(unjudged))
+            }
+            Verdict::Violates if unjudged > 0 => {
+                format!("{violations} {violated}, and {} not exercised.", of_stated(unjudged))
+            }
+            Verdict::Violates => format!("{violations} {violated}."),
+        }
+    }
+
+    /// The facts about the run, as names and values.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let report = self.report;
+        let mut facts = vec![
+            ("Requests", report.requests.to_string()),
+            ("Refused with 429", report.refused.to_string()),
+            ("Animals created", report.created.to_string()),
+            ("Duration", seconds(report.duration_ms as f64 / 1000.0)),
+            ("Profile", report.profile.as_str().to_owned()),
+        ];
+        if report.side != Side::Server {
+            facts.push(("Side judged", report.side.as_str().to_owned()));
+        }
+        facts.extend(report.target.plan.iter().map(|plan| ("Plan", plan.clone())));
+        facts.push(("Seed", report.seed.to_string()));
+        facts.push(("Strict", if report.strict { "yes" } else { "no" }.to_owned()));
+        facts.extend(report.started_at.iter().map(|time| ("Started", date_and_time(time))));
+        facts
     }
 }
 
@@ -102,17 +135,6 @@ pub(super) struct Row<'r> {
 pub(super) struct CausedBy<'r> {
     sentence: &'r str,
     findings: Vec<&'r RequirementReport>,
-}
-
-/// Takes the findings that a likely cause explains out of the others, and groups them by cause.
-fn caused<'r>(report: &'r Report, findings: &mut Vec<&'r RequirementReport>) -> Vec<CausedBy<'r>> {
-    let mut causes = Vec::new();
-    for cause in &report.causes {
-        let is_explained = |finding: &mut &RequirementReport| cause.requirements.iter().any(|id| *id == finding.id);
-        causes.push(CausedBy { sentence: &cause.sentence, findings: findings.extract_if(.., is_explained).collect() });
-    }
-    causes.retain(|cause| !cause.findings.is_empty());
-    causes
 }
 
 /// Failures of a requirement of one kind, and the exchanges that show an example.
@@ -144,7 +166,9 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
             let proofs = proofs(report, requirement, &mut shown);
             rows.push(Row { requirement, result: result(requirement), proofs });
         }
-        sections.push(Section { name: section.name, slug: slug(section.name), tally, rows });
+        let words = section.name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let slug = format!("section-{}", words.collect::<Vec<_>>().join("-").to_ascii_lowercase());
+        sections.push(Section { name: section.name, slug, tally, rows });
     }
     sections
 }
@@ -172,11 +196,6 @@ fn proofs<'r>(
         proofs.push(Proof { evidence, limits, exchanges });
     }
     proofs
-}
-
-fn slug(name: &str) -> String {
-    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    format!("section-{}", words.join("-").to_ascii_lowercase())
 }
 
 /// The number of selected requirements that are broken, or else of those that held.
@@ -249,48 +268,4 @@ impl Bar {
         }
         (total > 0).then_some(Bar { level, total, parts })
     }
-}
-
-fn sentence(report: &Report) -> String {
-    let tally = report.tally(Level::Stated);
-    let (stated, all) = (tally.selected(), tally.count(&Outcome::ALL));
-    let unjudged = tally.count(&[Outcome::Gap, Outcome::NotExercised]);
-    let violations = report.requirements.iter().filter(|r| r.violation).count();
-    let of_stated = |count: usize| format!("{count} of {}", counted(stated, "stated requirement"));
-    let violated = if violations == 1 { "requirement is violated" } else { "requirements are violated" };
-    match report.verdict {
-        Verdict::Conforms if stated == 0 => "No stated requirement was selected, and no other is violated.".to_owned(),
-        Verdict::Conforms if stated < all => {
-            format!("All {stated} selected of the {all} stated requirements were exercised and held.")
-        }
-        Verdict::Conforms => format!("All {stated} stated requirements were exercised and held."),
-        Verdict::Incomplete if unjudged == 0 => {
-            format!("Nothing is violated, but the run did not send everything: {}.", report.unfinished.join(", "))
-        }
-        Verdict::Incomplete => {
-            format!("No requirement is violated, but {} not exercised.", of_stated(unjudged))
-        }
-        Verdict::Violates if unjudged > 0 => {
-            format!("{violations} {violated}, and {} not exercised.", of_stated(unjudged))
-        }
-        Verdict::Violates => format!("{violations} {violated}."),
-    }
-}
-
-fn facts(report: &Report) -> Vec<(&'static str, String)> {
-    let mut facts = vec![
-        ("Requests", report.requests.to_string()),
-        ("Refused with 429", report.refused.to_string()),
-        ("Animals created", report.created.to_string()),
-        ("Duration", seconds(report.duration_ms as f64 / 1000.0)),
-        ("Profile", report.profile.as_str().to_owned()),
-    ];
-    if report.side != Side::Server {
-        facts.push(("Side judged", report.side.as_str().to_owned()));
-    }
-    facts.extend(report.target.plan.iter().map(|plan| ("Plan", plan.clone())));
-    facts.push(("Seed", report.seed.to_string()));
-    facts.push(("Strict", if report.strict { "yes" } else { "no" }.to_owned()));
-    facts.extend(report.started_at.iter().map(|time| ("Started", date_and_time(time))));
-    facts
 }
