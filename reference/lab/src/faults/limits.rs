@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Anchor, Builds, Fault, Flaw, any, at, fault, give_key, is_status, of};
+use super::{Anchor, Builds, Fault, Flaw, any, at, fault, give_key, is_status};
 use crate::response::{LIMIT, REMAINING, RESET};
 use crate::{Request, Response, ServerState};
 
@@ -230,9 +230,11 @@ pub(super) fn faults() -> Vec<Fault> {
             .flaw(Flaw::DayEndsWithMinute),
         fault("headers.reset-time.day-ends-with-minute-but-refusals", "As day-ends-with-minute, but not with a 429.")
             .flaw(Flaw::DayEndsWithMinute)
-            .answered(429, |_, response, _| {
-                response.set(LIMIT, 60);
-                response.set(REMAINING, 0);
+            .outside(|_, response, _| {
+                if response.status == 429 {
+                    response.set(LIMIT, 60);
+                    response.set(REMAINING, 0);
+                }
             }),
         fault("headers.reset-time.refused-begin", "X-RateLimit-Reset of a 429 is the beginning of its window.")
             .answered(429, |_, response, _| response.set(RESET, response.number_of(RESET) - MINUTE)),
@@ -283,7 +285,11 @@ pub(super) fn faults() -> Vec<Fault> {
             .after(|_, response, _| response.remove_limits()),
         fault("quota.enforced.silent-on-lists", "Nothing is refused; lists have no headers about a limit.")
             .flaw(Flaw::OffBy(i64::MAX))
-            .sends(of(Request::is_list), Response::remove_limits),
+            .outside(|request, response, _| {
+                if request.is_list() {
+                    response.remove_limits();
+                }
+            }),
         // Refused creations that are stored.
         fault("create.refused-stores-nothing.out-of-sight", "A creation refused with 400 is stored, beyond the lists.")
             .oldest_first()
