@@ -210,8 +210,8 @@ mod tests {
             "`list.order.random` and `list.order.oldest-first` exclude each other: both decide list.order"
         );
         assert_eq!(
-            message(&["quota.body.empty"], &["quota.not-exceeded.one-late"]),
-            "`quota.not-exceeded.one-late` and `quota.body.empty` exclude each other: both decide how requests are counted"
+            message(&["quota.ban.two-minutes"], &["quota.not-exceeded.one-late"]),
+            "`quota.not-exceeded.one-late` and `quota.ban.two-minutes` exclude each other: both decide how requests are counted"
         );
         assert_eq!(
             message(&[], &["versioning.path.second-version", "versioning.path.no-version"]),
