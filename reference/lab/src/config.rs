@@ -62,12 +62,12 @@ pub(crate) struct ListArgs {
 
     /// How to list them
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: ListFormat,
+    pub(crate) format: Format,
 }
 
-/// The form of a list.
+/// The form of a list or of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListFormat {
+pub(crate) enum Format {
     /// For people
     Text,
     /// A JSON array of objects
@@ -125,7 +125,7 @@ pub(crate) struct ChallengeArgs {
 
     /// Write the whole report, for people (text) or for programs (json); repeatable
     #[arg(long, value_name = "text|json=FILE", value_parser = report)]
-    pub(crate) report: Vec<(ReportFormat, PathBuf)>,
+    pub(crate) report: Vec<(Format, PathBuf)>,
 
     /// The test suite: exit code 0 means that it accepts the server. `{url}` and `{key}` stand for the base address and the
     /// key, which are in `CHALLENGE_URL` and `CHALLENGE_KEY` as well
@@ -133,22 +133,11 @@ pub(crate) struct ChallengeArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// A format of the report of a challenge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReportFormat {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
-
 /// Reads the format and the file of a report.
-fn report(text: &str) -> Result<(ReportFormat, PathBuf), &'static str> {
-    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).unwrap_or_default();
-    let format = match format {
-        "text" => ReportFormat::Text,
-        "json" => ReportFormat::Json,
-        _ => return Err("it must be text=FILE or json=FILE"),
-    };
-    Ok((format, path.into()))
+fn report(text: &str) -> Result<(Format, PathBuf), &'static str> {
+    match text.split_once('=') {
+        Some(("text", path)) if !path.is_empty() => Ok((Format::Text, path.into())),
+        Some(("json", path)) if !path.is_empty() => Ok((Format::Json, path.into())),
+        _ => Err("it must be text=FILE or json=FILE"),
+    }
 }

@@ -20,7 +20,6 @@ mod limiter;
 mod lists;
 mod members;
 mod mock;
-mod pattern;
 mod rate;
 mod request;
 mod response;
