@@ -13,9 +13,8 @@ use axum::response::{IntoResponse, Response as HttpResponse};
 use http::{HeaderMap, HeaderValue, header};
 use tower::service_fn;
 
-use crate::mock::Mock;
-use crate::running::passed_on;
 use crate::{ConnectionNumber, Lab, Variation};
+use crate::{mock::Mock, running::passed_on};
 
 /// The layer around a server: a variation, a mock, or both.
 pub(crate) struct LabLayer {

@@ -1,7 +1,6 @@
 //! The program: from arguments to an exit code.
 
-use std::ffi::OsString;
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use animal_store_reference::cli::{Failure, exit_code, health};
 use animal_store_reference::config::HealthArgs;

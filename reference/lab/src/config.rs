@@ -1,18 +1,13 @@
 //! The options of the program.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use animal_store_reference::app::{count, seconds};
 use animal_store_reference::{Plan, config};
 use clap::{Args, ValueEnum};
 
-use crate::mock::animals::Animals;
-use crate::mock::control::ControlAddress;
-use crate::mock::cors::Origin;
-use crate::mock::delay::DelayRange;
 use crate::vector::Wish;
+use crate::{mock::animals::Animals, mock::control::ControlAddress, mock::cors::Origin, mock::delay::DelayRange};
 
 /// Options of `animal-lab serve`.
 #[derive(Debug, Args)]

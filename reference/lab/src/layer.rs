@@ -1,8 +1,6 @@
 //! A layer around the reference: it sees the requests before the reference does, and the responses after it.
 
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use super::{Request, Response, ServerState};
 use crate::rate::Draw;

@@ -4,10 +4,9 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use axum::Router;
-use axum::body::Body;
 use axum::extract::Request as HttpRequest;
 use axum::response::Response as HttpResponse;
+use axum::{Router, body::Body};
 use bytes::Bytes;
 
 use http::{HeaderValue, header};
@@ -17,11 +16,10 @@ use tower::ServiceExt;
 use super::limiter::{Policy, limiter};
 use super::{Delivery, Request, Response, ServerState, Variation};
 use animal_store_reference::app::{App, below};
-use animal_store_reference::extension::ExtensionError;
 use animal_store_reference::keys::{self, ApiKey};
-use animal_store_reference::respond::ApiError;
 use animal_store_reference::wire::{NewPet, PetStatus};
 use animal_store_reference::{Limits, Plan};
+use animal_store_reference::{extension::ExtensionError, respond::ApiError};
 
 /// The longest body that layers see. The reference refuses bodies over its own bound, which is usually far below.
 const MAX_BODY: usize = 2 * 1024 * 1024;

@@ -5,23 +5,15 @@ use std::sync::{Arc, Mutex};
 
 use animal_store_reference::app::{App, AppOptions};
 use animal_store_reference::cli::{Failure, serve};
-use animal_store_reference::clock::Clock;
 use animal_store_reference::extension::{Extended, Extension, ExtensionError, Started};
 use animal_store_reference::store::{Catalogue, StoreError};
-use animal_store_reference::wire::NewPet;
+use animal_store_reference::{clock::Clock, wire::NewPet};
 use jiff::Timestamp;
 
-use crate::Lab;
-use crate::around::LabLayer;
-use crate::config::ServeArgs;
-use crate::mock::Mock;
-use crate::mock::animals::Animals;
-use crate::mock::clock::TestClock;
 use crate::mock::control::{Control, ControlAddress, Snapshot, TestState, listen};
-use crate::mock::cors::Cors;
-use crate::mock::delay::Delay;
-use crate::mock::record::Recording;
 use crate::vector::{Vector, Wish};
+use crate::{Lab, around::LabLayer, config::ServeArgs, mock::Mock, mock::animals::Animals, mock::clock::TestClock};
+use crate::{mock::cors::Cors, mock::delay::Delay, mock::record::Recording};
 
 pub(crate) fn run(program: &'static str, args: ServeArgs) -> Result<(), Failure> {
     let vector = Vector::new(&args.lab).map_err(Failure::Usage)?;

@@ -9,10 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{MINUTE, Request, Response, Setting};
-use animal_store_reference::app::App;
-use animal_store_reference::auth::Key;
-use animal_store_reference::clock::Clock;
-use animal_store_reference::store::StoreError;
+use animal_store_reference::{app::App, auth::Key, clock::Clock, store::StoreError};
 
 /// The state of a server, as the layers of one fault or choice see it: the state of the reference, and a memory of their own.
 pub struct ServerState {

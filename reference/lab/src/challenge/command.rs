@@ -1,10 +1,8 @@
 //! Runs the command of a user with the address and the key of a server, within a time limit, and ends its process group.
 
 use std::ffi::{OsStr, OsString};
-use std::pin::pin;
-use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::{pin::pin, process::Stdio, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -12,8 +10,7 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::report::Verdict;
-use animal_store_secrets::Redactor;
-use animal_store_secrets::printable::Printable;
+use animal_store_secrets::{Redactor, printable::Printable};
 
 /// The number of bytes at the end of an output that are kept.
 const TAIL: usize = 16 * 1024;

@@ -9,13 +9,10 @@ mod report;
 mod showing;
 mod subject;
 
-use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{collections::VecDeque, io::Write, os::unix::fs::MetadataExt, sync::Arc};
 
 use tokio::task::JoinSet;
 

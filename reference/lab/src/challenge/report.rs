@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::showing::Sight;
-use super::subject::Subject;
-use crate::challenge::command;
-use crate::choices::Choice;
-use crate::config::ChallengeArgs;
+use super::{showing::Sight, subject::Subject};
+use crate::{challenge::command, choices::Choice, config::ChallengeArgs};
 use animal_store_secrets::printable::Printable;
 
 /// The version of the JSON report.

@@ -1,15 +1,11 @@
 //! The request that shows a fault, for a suite that missed it: the first one of a tour that the broken server answers in another way
 //! than the reference.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use animal_store_reference::app::{App, AppOptions};
-use animal_store_reference::clock::Clock;
-use animal_store_reference::extension::ExtensionError;
 use animal_store_reference::keys::{StartKey, parse_given};
-use animal_store_reference::routes::router;
-use animal_store_reference::store::Store;
+use animal_store_reference::{clock::Clock, extension::ExtensionError, routes::router, store::Store};
 use animal_store_rules::near_misses::{Target, Values, near_misses};
 use animal_store_rules::trace::exchange::Request;
 use axum::body::Body;
@@ -19,9 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::faults::Fault;
-use crate::mock::clock::TestClock;
 use crate::{Lab, Variation};
+use crate::{faults::Fault, mock::clock::TestClock};
 
 /// A key that meets no limit in the tour, and a key with the smallest limit.
 const KEYS: [&str; 2] = ["a-Key-of-the-tour-4711", "another-Key-of-it-0815"];

@@ -4,9 +4,8 @@ use animal_store_reference::extension::ExtensionError;
 
 use super::showing;
 use crate::choices::{Choice, Maker, choices};
-use crate::faults::faults;
-use crate::lists::begins;
 use crate::vector::{Vector, Wish};
+use crate::{faults::faults, lists::begins};
 
 /// A server that a suite is tried with.
 #[derive(Clone, Default)]

@@ -1,10 +1,8 @@
 //! Choices of intermediaries between client and server, with which the server stays lawful.
 
-use std::collections::HashMap;
-use std::io::Write;
+use std::{collections::HashMap, io::Write};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::{Compression, write::GzEncoder};
 
 use super::{Builds, Choice, between, own};
 use crate::{ConnectionNumber, Delivery, Request, Response, ServerState};

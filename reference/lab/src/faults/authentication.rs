@@ -1,7 +1,6 @@
 //! Authentication.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use base64::{Engine, prelude::BASE64_STANDARD};
 use http::{HeaderValue, Method};
 
 use super::{Builds, Fault, any, fault, give_key};

@@ -1,11 +1,8 @@
 //! Answers to browsers on pages of other origins (the CORS protocol of the Fetch standard).
 
-use std::convert::Infallible;
-use std::str::FromStr;
-use std::time::Duration;
+use std::{convert::Infallible, str::FromStr, time::Duration};
 
-use axum::extract::Request;
-use axum::response::Response;
+use axum::{extract::Request, response::Response};
 use http::{HeaderName, HeaderValue, Method, Uri, header};
 use tower::{Layer, ServiceExt, service_fn};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};

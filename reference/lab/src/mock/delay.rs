@@ -1,9 +1,6 @@
 //! Delayed responses.
 
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Mutex;
-use std::time::Duration;
+use std::{fmt, str::FromStr, sync::Mutex, time::Duration};
 
 use crate::state::lock;
 

@@ -11,13 +11,10 @@ pub(crate) mod record;
 
 use std::sync::Arc;
 
-use axum::extract::Request;
-use axum::response::Response;
+use axum::{extract::Request, response::Response};
 use tokio::task::JoinSet;
 
-use self::control::Control;
-use self::cors::Cors;
-use self::delay::Delay;
+use self::{control::Control, cors::Cors, delay::Delay};
 
 /// The parts of a mock that stand around the whole server.
 #[derive(Default)]

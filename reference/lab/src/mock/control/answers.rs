@@ -1,23 +1,17 @@
 //! Answers that a test has prepared: the next requests of a key or an operation get them in place of the server's own.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::response::Response;
+use axum::{body::Body, extract::Request, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use animal_store_reference::app::below;
-use animal_store_reference::auth::bearer_token;
-use animal_store_reference::routes::ORDERS;
+use animal_store_reference::{app::below, auth::bearer_token, routes::ORDERS};
 
-use crate::mock::delay::LONGEST;
-use crate::mock::operation::Operation;
 use crate::response::{LIMIT, REMAINING, RESET};
+use crate::{mock::delay::LONGEST, mock::operation::Operation};
 
 /// The maximum number of times that one answer may be given.
 const MOST_TIMES: u64 = 1_000_000;

@@ -4,38 +4,26 @@
 mod answers;
 mod routes;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{borrow::Cow, io, str::FromStr, time::Duration};
 
-use axum::Router;
-use axum::body::Body;
+use axum::{Router, body::Body};
 use http::StatusCode;
-use hyper::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
+use hyper::{Request, body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use self::answers::{Given, Prepared};
-use super::clock::TestClock;
-use super::delay::Delay;
-use super::record::Recording;
-use crate::Lab;
-use crate::state::lock;
+use super::{clock::TestClock, delay::Delay, record::Recording};
 use crate::vector::{Vector, Wish};
-use animal_store_reference::app::App;
-use animal_store_reference::extension::ExtensionError;
-use animal_store_reference::rate_limit::Usage;
-use animal_store_reference::respond::ApiError;
+use crate::{Lab, state::lock};
 use animal_store_reference::store::Catalogue;
+use animal_store_reference::{app::App, extension::ExtensionError, rate_limit::Usage, respond::ApiError};
 use animal_store_secrets::printable::printable;
 
 use routes::router;

@@ -1,17 +1,13 @@
 //! The paths by which a test controls the server.
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use axum::{Router, body::Body, extract::rejection::QueryRejection};
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
@@ -21,9 +17,7 @@ use serde_json::{Value, json};
 
 use super::answers::{self, Wanted};
 use super::{Control, no_snapshot, refused};
-use crate::Rate;
-use crate::mock::record::Filter;
-use crate::state::lock;
+use crate::{Rate, mock::record::Filter, state::lock};
 use animal_store_reference::clock::TimeSource;
 use animal_store_reference::respond::{ApiError, WrittenJson};
 use animal_store_secrets::printable::Printable;

@@ -3,10 +3,9 @@
 
 mod stand_ins;
 
-use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll};
+use std::{collections::BTreeMap, pin::Pin};
 
 use axum::body::{Body, HttpBody};
 use axum::extract::Request as HttpRequest;
@@ -23,10 +22,9 @@ use crate::request::{fields, observed};
 use crate::state::lock;
 use animal_store_reference::app::{App, below};
 use animal_store_reference::keys;
-use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::{self, Exchange, Failure, FailureKind, Outcome, Request, Response};
-use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::{Extent, Fact, Knowledge};
+use animal_store_rules::{trace::Context, trace::keys::ApiKey};
 use animal_store_secrets::printable::Printable;
 use animal_store_traffic::{Head, Writer, lines};
 

@@ -1,7 +1,6 @@
 //! The replacements for keys and other credentials in a recording, which contains none.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_secrets::{HIDDEN, LEAST_DISTINCT, Redactor, is_credential, is_ordinary};
