@@ -117,7 +117,7 @@ pub(crate) struct Count {
     pub(crate) windows: u64,
     /// The time of the last request that was admitted over the limit.
     pub(crate) extra_at: i64,
-    /// The times of the requests that may count now or later.
+    /// The times of the requests that may count now or later, in order.
     log: VecDeque<i64>,
     /// The reported end of the present window.
     ends: i64,
@@ -246,7 +246,7 @@ impl Policy {
     fn used(&self, count: &Count, server: &ServerState, time: i64) -> u64 {
         let window = server.window();
         let begin = time - time.rem_euclid(window);
-        let from = |begin: i64| count.log.iter().filter(|came| **came >= begin).count() as u64;
+        let from = |begin: i64| (count.log.len() - count.log.partition_point(|came| *came < begin)) as u64;
         match self.anchor {
             Anchor::Clock | Anchor::Request => count.log.len() as u64,
             Anchor::Log(seconds) | Anchor::Draining(seconds) => from(time - server.scaled(seconds) + 1),

@@ -59,7 +59,7 @@ impl View {
                 if request.id().is_some_and(|id| server.born(id) > server.timestamp() - self.get_lag) {
                     response.refuse(404);
                 }
-                response.edit_pets(|pet| self.age(server, pet));
+                response.edit_pets(|pet| self.age(server, pet, server.timestamp()));
                 self.note_read(server, response.json().iter());
             }
         })
@@ -71,9 +71,10 @@ impl View {
         let offset = request.number_of("offset").and_then(|offset| usize::try_from(offset).ok());
         let offset = offset.filter(|_| self.links_pages).unwrap_or(0);
         let mut pets = server.newest();
-        let seen = server.timestamp() - self.list_lag;
-        pets.retain(|pet| pet["id"].as_i64().is_some_and(|id| server.born(id) <= seen));
-        pets.iter_mut().filter_map(Value::as_object_mut).for_each(|pet| self.age(server, pet));
+        // Each reading of a simulated clock may move it.
+        let now = server.timestamp();
+        pets.retain(|pet| pet["id"].as_i64().is_some_and(|id| server.born(id) <= now - self.list_lag));
+        pets.iter_mut().filter_map(Value::as_object_mut).for_each(|pet| self.age(server, pet, now));
         if let Some(order) = self.order {
             order(&mut pets, server);
         }
@@ -104,11 +105,11 @@ impl View {
     }
 
     /// Gives an animal that was created as available its present status.
-    fn age(self, server: &ServerState, pet: &mut Members) {
+    fn age(self, server: &ServerState, pet: &mut Members, now: Timestamp) {
         if let (Some(course), Some(id)) = (self.course, pet["id"].as_i64())
             && pet.get("status") == Some(&json!("available"))
         {
-            let since = |time| server.timestamp().duration_since(time);
+            let since = |time| now.duration_since(time);
             let read = server.own(|Reads(reads)| reads.get(&id).copied());
             if let Some(status) = course(since(server.born(id)), read.map(since)) {
                 set(pet, "status", status);
