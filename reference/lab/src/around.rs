@@ -13,21 +13,20 @@ use axum::response::{IntoResponse, Response as HttpResponse};
 use http::{HeaderMap, HeaderValue, header};
 use tower::service_fn;
 
-use crate::mock::Mock;
-use crate::running::passed_on;
 use crate::{ConnectionNumber, Lab, Variation};
+use crate::{mock::Mock, running::passed_on};
 
 /// The layer around a server: a variation, a mock, or both.
 pub(crate) struct LabLayer {
     app: Arc<App>,
-    lab: Option<Arc<Lab>>,
+    lab: Arc<Lab>,
     mock: Mock,
     connections: AtomicU64,
 }
 
 impl LabLayer {
     /// The layer around the server of `app`. The mock stands around the variation.
-    pub(crate) fn extended(app: Arc<App>, lab: Option<Arc<Lab>>, mock: Mock, notice: String) -> Extended {
+    pub(crate) fn extended(app: Arc<App>, lab: Arc<Lab>, mock: Mock, notice: String) -> Extended {
         let layer = Arc::new(LabLayer { app, lab, mock, connections: AtomicU64::new(0) });
         Extended { around: Box::new(move |entrance| layer.around(entrance)), notice }
     }
@@ -44,9 +43,6 @@ impl LabLayer {
     }
 
     async fn answer(&self, entrance: &Router, request: HttpRequest) -> HttpResponse {
-        if self.mock.is_nothing() {
-            return self.handle(entrance.clone(), request).await;
-        }
         let in_api = self.app.serves(request.uri().path());
         self.mock.answer(request, in_api, |request| self.handle(entrance.clone(), request)).await
     }
@@ -56,14 +52,12 @@ impl LabLayer {
         // Requests are numbered here, so that a test sees the same numbers after each reset.
         let number = self.mock.control.as_ref().map(|control| control.next_request());
         // The faults of a server that is controlled come and go.
-        let lab = self.lab.as_ref().filter(|lab| !lab.is_plain());
-        let mut response = match lab {
-            None => passed_on(entrance, request).await,
-            Some(lab) => {
-                let headers = request.headers().clone();
-                let answered = lab.answer(entrance, request).await;
-                answered.unwrap_or_else(|error| self.refuse(error, &headers))
-            }
+        let mut response = if self.lab.is_plain() {
+            passed_on(entrance, request).await
+        } else {
+            let headers = request.headers().clone();
+            let answered = self.lab.answer(entrance, request).await;
+            answered.unwrap_or_else(|error| self.refuse(error, &headers))
         };
         if let (Some(number), Some(shown)) = (number, response.headers_mut().get_mut("x-request-id")) {
             *shown = HeaderValue::from(number);
@@ -95,6 +89,6 @@ impl Extension for Variation {
     async fn start(self, server: Started) -> Result<Extended, ExtensionError> {
         let lab = Lab::start(Arc::clone(&server.app), self).await?;
         lab.introduce(server.keys.first().map(|(_, key)| key));
-        Ok(LabLayer::extended(server.app, Some(Arc::new(lab)), Mock::default(), String::new()))
+        Ok(LabLayer::extended(server.app, Arc::new(lab), Mock::default(), String::new()))
     }
 }

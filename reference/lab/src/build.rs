@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::layer::{Changes, Picks, Selects};
 use crate::limiter::{Flaw, Policy, limiter};
 use crate::members::{Members, change};
 use crate::view::View;
@@ -60,17 +61,12 @@ pub(crate) fn any(_: &Request) -> bool {
 }
 
 /// The responses to some requests.
-pub(crate) fn of(
-    which: impl Fn(&Request) -> bool + Send + Sync + 'static,
-) -> impl Fn(&Request, &Response, &ServerState) -> bool + Send + Sync + 'static {
+pub(crate) fn of(which: impl Selects) -> impl Picks {
     move |request, _, _| which(request)
 }
 
 /// The responses with a status to some requests.
-pub(crate) fn at(
-    status: u16,
-    which: impl Fn(&Request) -> bool + Send + Sync + 'static,
-) -> impl Fn(&Request, &Response, &ServerState) -> bool + Send + Sync + 'static {
+pub(crate) fn at(status: u16, which: impl Selects) -> impl Picks {
     move |request, response, _| response.status == status && which(request)
 }
 
@@ -105,11 +101,7 @@ pub(crate) trait Builds: Sized {
     }
 
     /// Changes some requests.
-    fn edits(
-        self,
-        which: impl Fn(&Request) -> bool + Send + Sync + 'static,
-        change: impl Fn(&mut Request) + Send + Sync + 'static,
-    ) -> Self {
+    fn edits(self, which: impl Selects, change: impl Fn(&mut Request) + Send + Sync + 'static) -> Self {
         self.edit(move |request, _| {
             if which(request) {
                 change(request);
@@ -128,28 +120,24 @@ pub(crate) trait Builds: Sized {
     }
 
     /// Changes responses.
-    fn after(self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Self {
+    fn after(self, change: impl Changes) -> Self {
         self.layer(Layer::default().after(change))
     }
 
-    /// Changes responses behind the limiter, which counts the results.
-    fn inside(mut self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Self {
-        self.build().inside.push(Layer::default().after(change));
+    /// Changes some responses behind the limiter, which counts the results.
+    fn inside(mut self, which: impl Picks, change: impl Fn(&mut Response) + Send + Sync + 'static) -> Self {
+        self.build().inside.push(Layer::default().sends(which, change));
         self
     }
 
     /// Changes responses after the limiter.
-    fn outside(mut self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Self {
+    fn outside(mut self, change: impl Changes) -> Self {
         self.build().outside.push(Layer::default().after(change));
         self
     }
 
     /// Changes responses with a status.
-    fn answered(
-        self,
-        status: u16,
-        change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static,
-    ) -> Self {
+    fn answered(self, status: u16, change: impl Changes) -> Self {
         self.after(move |request, response, server| {
             if response.status == status {
                 change(request, response, server);
@@ -158,20 +146,12 @@ pub(crate) trait Builds: Sized {
     }
 
     /// Changes some responses.
-    fn sends(
-        self,
-        which: impl Fn(&Request, &Response, &ServerState) -> bool + Send + Sync + 'static,
-        change: impl Fn(&mut Response) + Send + Sync + 'static,
-    ) -> Self {
-        self.after(move |request, response, server| {
-            if which(request, response, server) {
-                change(response);
-            }
-        })
+    fn sends(self, which: impl Picks, change: impl Fn(&mut Response) + Send + Sync + 'static) -> Self {
+        self.layer(Layer::default().sends(which, change))
     }
 
     /// Answers some requests with the second status, where the reference answers with the first one.
-    fn turns(self, [from, to]: [u16; 2], which: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
+    fn turns(self, [from, to]: [u16; 2], which: impl Selects) -> Self {
         self.sends(at(from, which), move |response| response.refuse(to))
     }
 
@@ -185,11 +165,7 @@ pub(crate) trait Builds: Sized {
     }
 
     /// Changes every animal that the responses to some requests show.
-    fn shows_in(
-        self,
-        which: impl Fn(&Request) -> bool + Send + Sync + 'static,
-        change: impl Fn(&mut Members) + Send + Sync + 'static,
-    ) -> Self {
+    fn shows_in(self, which: impl Selects, change: impl Fn(&mut Members) + Send + Sync + 'static) -> Self {
         self.after(move |request, response, _| {
             if which(request) {
                 response.edit_pets(&change);
@@ -200,6 +176,11 @@ pub(crate) trait Builds: Sized {
     /// Changes every animal that a response shows.
     fn shows(self, change: impl Fn(&mut Members) + Send + Sync + 'static) -> Self {
         self.shows_in(|_| true, change)
+    }
+
+    /// Changes the members of errors.
+    fn edits_errors(self, change: impl Fn(&mut Members) + Send + Sync + 'static) -> Self {
+        self.after(move |_, response, _| response.edit_error(&change))
     }
 
     /// Changes the limiter, which then is no longer the reference's.

@@ -1,7 +1,6 @@
 //! The program: from arguments to an exit code.
 
-use std::ffi::OsString;
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use animal_store_reference::cli::{Failure, exit_code, health};
 use animal_store_reference::config::HealthArgs;
@@ -61,7 +60,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Choices(args) => lists::list_choices(&args),
         Command::Faults(args) => lists::list_faults(&args),
         Command::Health(args) => health(&args),
-        Command::Challenge(args) => challenge::run(&args),
+        Command::Challenge(args) => challenge::run(args.into()),
     };
     exit_code(PROGRAM, outcome.map_err(printable_failure))
 }

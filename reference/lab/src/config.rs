@@ -1,16 +1,13 @@
 //! The options of the program.
 
-use std::ffi::OsString;
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use animal_store_reference::app::seconds;
 use animal_store_reference::{Plan, config};
 use clap::{Args, ValueEnum};
 
-use crate::mock::options::MockArgs;
 use crate::vector::Wish;
+use crate::{mock::animals::Animals, mock::control::ControlAddress, mock::cors::Origin, mock::delay::DelayRange};
 
 /// Options of `animal-lab serve`.
 #[derive(Debug, Args)]
@@ -28,6 +25,30 @@ pub(crate) struct ServeArgs {
     pub(crate) lab: Wish,
 }
 
+/// The options of a mock. Without them the server behaves as if this module did not exist.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct MockArgs {
+    /// Start with this number of generated animals, or with the animals of a JSON file: an array of bodies of creations. A catalogue
+    /// that has animals already is left unchanged
+    #[arg(long, value_name = "COUNT|FILE", help_heading = "Mock")]
+    pub(crate) animals: Option<Animals>,
+
+    /// Delay before each API response in milliseconds, for example 250, or 100..800 for a time drawn from the seed of --lawful
+    /// (0 without it)
+    #[arg(long, value_name = "MS[..MS]", help_heading = "Mock")]
+    pub(crate) delay: Option<DelayRange>,
+
+    /// Let pages of this origin read the responses, for example http://localhost:3000, or `*` for all; repeatable. Preflight
+    /// requests need no key then
+    #[arg(long, value_name = "ORIGIN", help_heading = "Mock")]
+    pub(crate) cors: Vec<Origin>,
+
+    /// Let tests control the server over HTTP on this port of this machine, or on this address: reset it, keep and restore its
+    /// state, set its clock, prepare responses, and read the recorded requests
+    #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Mock")]
+    pub(crate) control: Option<ControlAddress>,
+}
+
 /// Options of `animal-lab choices` and `animal-lab faults`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -36,12 +57,12 @@ pub(crate) struct ListArgs {
 
     /// How to list them
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) format: ListFormat,
+    pub(crate) format: Format,
 }
 
-/// The form of a list.
+/// The form of a list or of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListFormat {
+pub(crate) enum Format {
     /// For people
     Text,
     /// A JSON array of objects
@@ -99,7 +120,7 @@ pub(crate) struct ChallengeArgs {
 
     /// Write the whole report, for people (text) or for programs (json); repeatable
     #[arg(long, value_name = "text|json=FILE", value_parser = report)]
-    pub(crate) report: Vec<(ReportFormat, PathBuf)>,
+    pub(crate) report: Vec<(Format, PathBuf)>,
 
     /// The test suite: exit code 0 means that it accepts the server. `{url}` and `{key}` stand for the base address and the
     /// key, which are in `CHALLENGE_URL` and `CHALLENGE_KEY` as well
@@ -107,22 +128,11 @@ pub(crate) struct ChallengeArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// A format of the report of a challenge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReportFormat {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
-
 /// Reads the format and the file of a report.
-fn report(text: &str) -> Result<(ReportFormat, PathBuf), &'static str> {
-    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).unwrap_or_default();
-    let format = match format {
-        "text" => ReportFormat::Text,
-        "json" => ReportFormat::Json,
-        _ => return Err("it must be text=FILE or json=FILE"),
-    };
-    Ok((format, path.into()))
+fn report(text: &str) -> Result<(Format, PathBuf), &'static str> {
+    match text.split_once('=') {
+        Some(("text", path)) if !path.is_empty() => Ok((Format::Text, path.into())),
+        Some(("json", path)) if !path.is_empty() => Ok((Format::Json, path.into())),
+        _ => Err("it must be text=FILE or json=FILE"),
+    }
 }

@@ -1,14 +1,24 @@
 //! A layer around the reference: it sees the requests before the reference does, and the responses after it.
 
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use super::{Request, Response, ServerState};
 use crate::rate::Draw;
 
 type Before = dyn Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync;
 type After = dyn Fn(&Request, &mut Response, &ServerState) + Send + Sync;
+
+/// Selects requests.
+pub(crate) trait Selects: Fn(&Request) -> bool + Send + Sync + 'static {}
+impl<F: Fn(&Request) -> bool + Send + Sync + 'static> Selects for F {}
+
+/// Selects responses.
+pub(crate) trait Picks: Fn(&Request, &Response, &ServerState) -> bool + Send + Sync + 'static {}
+impl<F: Fn(&Request, &Response, &ServerState) -> bool + Send + Sync + 'static> Picks for F {}
+
+/// Changes responses.
+pub(crate) trait Changes: Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static {}
+impl<F: Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static> Changes for F {}
 
 /// Changes a request before the reference sees it, and the response afterwards.
 ///
@@ -56,5 +66,14 @@ impl Layer {
     pub fn after(mut self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Layer {
         self.after = Some(Arc::new(change));
         self
+    }
+
+    /// Adds a function that changes some responses.
+    pub(crate) fn sends(self, which: impl Picks, change: impl Fn(&mut Response) + Send + Sync + 'static) -> Layer {
+        self.after(move |request, response, server| {
+            if which(request, response, server) {
+                change(response);
+            }
+        })
     }
 }

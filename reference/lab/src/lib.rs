@@ -20,8 +20,6 @@ mod limiter;
 mod lists;
 mod members;
 mod mock;
-mod pass;
-mod pattern;
 mod rate;
 mod request;
 mod response;
@@ -38,8 +36,7 @@ pub use response::{Delivery, Response};
 use running::Lab;
 pub use state::ServerState;
 
-use animal_store_reference::app::AppOptions;
-use animal_store_reference::rate_limit::BanPolicy;
+use animal_store_reference::{app::AppOptions, rate_limit::BanPolicy};
 
 /// The length of a window of requests per minute, in seconds.
 const MINUTE: u32 = 60;

@@ -5,7 +5,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use super::response::error_body;
 use super::{Layer, Request, Response, ServerState};
 use animal_store_reference::Limits;
 
@@ -34,18 +33,6 @@ pub(crate) enum Anchor {
     SlidingNext,
 }
 
-impl Anchor {
-    /// Returns true if the last window weighs in the present one.
-    fn is_sliding(self) -> bool {
-        matches!(self, Anchor::Sliding | Anchor::SlidingNext)
-    }
-
-    /// Returns true if each request counts for a number of seconds.
-    fn is_log(self) -> bool {
-        matches!(self, Anchor::Log(_) | Anchor::Draining(_))
-    }
-}
-
 /// The time at which the headers of a response are written.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Written {
@@ -63,22 +50,20 @@ pub(crate) enum Written {
 pub(crate) enum Flaw {
     /// The limiter admits this number of requests more, or fewer if negative, than the limit that it reports.
     OffBy(i64),
-    /// Requests are counted by these groups instead of by their keys.
-    Groups(fn(&Request, key: i64, Limits) -> Group),
-    /// Some requests are neither counted nor refused.
-    Exempts(fn(&Request) -> bool),
+    /// Some requests of a key are counted apart, by this number.
+    Parts(fn(&Request) -> u64),
+    /// The keys with the same number share a count.
+    Shares(fn(Limits) -> i64),
+    /// A request counts as this number of requests. One that counts as none is never refused.
+    Costs(fn(&Request) -> u64),
     /// Some requests are counted and never refused.
-    Spares(fn(&Request) -> bool),
-    /// The requests of the key that was used first are counted and never refused.
-    SparesTheFirstKey,
-    /// A refusal has this status instead of 429.
-    Status(u16),
+    Spares(fn(&Request, &Count, &ServerState) -> bool),
     /// A refused request is carried out all the same.
     CarriesOut,
     /// The count is set back after this number of seconds, regardless of the reported reset.
     ResetsAfter(i64),
     /// The count is set back after this number of requests, as when a process is restarted.
-    ForgetsAfter(u64),
+    ForgetsAfter(usize),
     /// Refusals go on for this number of seconds after the reported reset.
     RefusesLonger(i64),
     /// In the first seconds of a window, this number of them, the count is written back with the response: of concurrent requests, one
@@ -86,14 +71,6 @@ pub(crate) enum Flaw {
     Races(i64),
     /// Each request begins the window anew.
     Prolongs,
-    /// Some requests count twice.
-    Doubles(fn(&Request) -> bool),
-    /// The headers report the day's limit with the end of the minute.
-    DayEndsWithMinute,
-    /// Nothing is refused in the first window of a key.
-    SparesTheFirstWindow,
-    /// One request over the limit is admitted in each period of this many seconds.
-    AdmitsEvery(i64),
     /// A failed request that leaves nothing remaining sets the count back.
     ForgivesTheLast,
 }
@@ -117,10 +94,6 @@ pub(crate) struct Policy {
     pub(crate) counts_refusals: bool,
     /// The number of seconds that `Retry-After` adds to the end of the window.
     pub(crate) extra_wait: i64,
-    /// Whether `Retry-After` is a date.
-    pub(crate) dates: bool,
-    /// Whether a 429 has no body.
-    pub(crate) empty: bool,
     /// The length of the ban that a second refused request causes, in seconds, if it causes one.
     pub(crate) ban: Option<i64>,
     /// The number of the request at which another client causes a ban of the key, and the length of the ban in seconds.
@@ -135,29 +108,27 @@ pub(crate) struct Policy {
     pub(crate) flaw: Option<Flaw>,
 }
 
+/// The requests of a group.
 #[derive(Default)]
-struct Count {
+pub(crate) struct Count {
+    /// Whether no other group was counted before.
+    pub(crate) is_first: bool,
+    /// The number of windows that have begun.
+    pub(crate) windows: u64,
+    /// The time of the last request that was admitted over the limit.
+    pub(crate) extra_at: i64,
+    /// The times of the requests that may count now or later, in order.
+    log: VecDeque<i64>,
     /// The reported end of the present window.
     ends: i64,
-    /// The end of the present minute of the clock, for limiters in which the last one still weighs.
-    window_ends: i64,
-    /// The time when the count was last set back, in Unix seconds.
+    /// The beginning of the present window, or the time when the count was last set back, in Unix seconds.
     since: i64,
-    used: u64,
     /// The present day, counted from 1970.
     day: i64,
     used_today: u64,
-    /// The times of the counted requests, for limiters that keep a log.
-    log: VecDeque<i64>,
-    /// The counts of the last minute and of this one, for limiters in which the last one still weighs.
-    minutes: [u64; 2],
     /// The time of the next request of another client, in Unix milliseconds.
     next: Option<i64>,
     seen: u64,
-    /// The number of windows that have begun.
-    windows: u64,
-    /// The time of the last request that was admitted over the limit.
-    extra_at: i64,
     refused: u64,
     refused_at: i64,
     banned_until: i64,
@@ -165,41 +136,29 @@ struct Count {
 
 impl Count {
     fn give_back(&mut self) {
-        self.used = self.used.saturating_sub(1);
-        self.minutes[1] = self.minutes[1].saturating_sub(1);
         self.log.pop_back();
         self.used_today = self.used_today.saturating_sub(1);
     }
-
-    /// The count of this window and of the part of the last one that is less than a window ago, at a time that is not before now.
-    fn weighed(&self, time: i64, window: i64) -> u64 {
-        let [last, present] = if time < self.window_ends { self.minutes } else { [self.minutes[1], 0] };
-        let left = window - time.rem_euclid(window);
-        present + last * left.unsigned_abs() / window.unsigned_abs()
-    }
 }
 
-#[derive(Clone, Copy)]
 struct Reported {
     group: Group,
     limits: Limits,
     refused: bool,
     counted: bool,
-    /// The count with this request in it.
-    used: u64,
+    /// The length of the log with this request in it.
+    logged: usize,
     remaining: u64,
     reset: i64,
 }
 
 /// A group of requests that are counted together: usually the number of a key, and a part of its requests.
-pub(crate) type Group = (i64, u64);
+type Group = (i64, u64);
 
 #[derive(Default)]
 struct Ledger {
     counts: HashMap<Group, Count>,
     reported: HashMap<u64, Reported>,
-    /// The key that was used first.
-    first: Option<i64>,
     /// The key that was used last, and its limits.
     caller: Option<(i64, Limits)>,
 }
@@ -216,21 +175,21 @@ pub(crate) fn limiter(policy: Policy) -> Layer {
 impl Policy {
     fn decide(&self, ledger: &mut Ledger, request: &Request, server: &ServerState) -> Option<Response> {
         let key = server.key_of(request);
-        let is_known = key.is_some();
-        if let Some(key) = key {
-            ledger.first.get_or_insert(key.id);
-            ledger.caller = Some((key.id, key.limits));
-        } else if !self.by_address {
-            return None;
+        match &key {
+            Some(key) => ledger.caller = Some((key.id, key.limits)),
+            None if self.by_address => {}
+            None => return None,
         }
         // A request without a key comes from the address of the key that was used last.
         let (caller, limits) = ledger.caller?;
         let group = match self.flaw {
-            Some(Flaw::Groups(group)) => group(request, caller, limits),
+            Some(Flaw::Parts(part)) => (caller, part(request)),
+            Some(Flaw::Shares(number)) => (number(limits), 0),
             _ => (caller, 0),
         };
         let now = server.now();
-        let count = ledger.counts.entry(group).or_default();
+        let is_first = ledger.counts.is_empty();
+        let count = ledger.counts.entry(group).or_insert_with(|| Count { is_first, ..Count::default() });
         self.admit_others(count, limits, server);
         self.roll(count, server, now);
         count.seen += 1;
@@ -238,27 +197,23 @@ impl Policy {
             count.ends = now + server.window();
         }
         if let Some((_, seconds)) = self.banned.filter(|(at, _)| *at == count.seen) {
-            (count.used, count.banned_until) = (limits.per_minute, now + server.scaled(seconds));
+            count.log.resize(usize::try_from(limits.per_minute).unwrap_or_default(), now);
+            count.banned_until = now + server.scaled(seconds);
         }
-        let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
-        let is_let_through = match self.flaw {
-            Some(Flaw::Spares(which)) => which(request),
-            Some(Flaw::SparesTheFirstKey) => ledger.first == Some(caller),
-            Some(Flaw::SparesTheFirstWindow) => count.windows < 2,
-            Some(Flaw::AdmitsEvery(seconds)) => now - count.extra_at >= server.scaled(seconds),
-            _ => false,
-        };
-        let is_full = self.refuses(count, limits, now);
-        if is_full && is_let_through {
+        let cost = if let Some(Flaw::Costs(cost)) = self.flaw { cost(request) } else { 1 };
+        let is_spared = matches!(self.flaw, Some(Flaw::Spares(which)) if which(request, count, server));
+        let more = if let Some(Flaw::OffBy(more)) = self.flaw { more } else { 0 };
+        let most = limits.per_minute.saturating_add_signed(more);
+        let is_full = self.used(count, server, now) >= most || now < count.banned_until;
+        if is_full && is_spared {
             count.extra_at = now;
         }
-        let is_over = is_full && !exempt && !is_let_through;
+        let is_over = is_full && cost > 0 && !is_spared;
         // A request without a valid key always gets 401.
-        let (refused, counted) = (is_over && is_known, !is_over && !exempt);
+        let (refused, counted) = (is_over && key.is_some(), !is_over && cost > 0);
         if counted || refused && self.counts_refusals {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
-            let doubled = u64::from(matches!(self.flaw, Some(Flaw::Doubles(which)) if which(request)));
-            self.count(count, now, 1 + others + doubled);
+            self.count(count, now, cost + others);
             if let Anchor::Draining(seconds) = self.anchor {
                 count.ends = self.begin_of_slot(now) + server.scaled(seconds);
             }
@@ -269,16 +224,15 @@ impl Policy {
                 count.banned_until = now + server.scaled(seconds);
             }
         }
-        let remaining = self.remaining(count, limits, u64::from(self.written == Written::Before && counted));
+        let remaining = self.remaining(count, limits, server, self.written == Written::Before && counted);
         let day_ends = now - now.rem_euclid(DAY) + DAY;
         let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
         let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
         let refusal = is_answered.then(|| self.refusal(count, limits, server));
-        ledger
-            .reported
-            .insert(request.number, Reported { group, limits, refused, counted, used: count.used, remaining, reset });
+        let logged = count.log.len();
+        ledger.reported.insert(request.number, Reported { group, limits, refused, counted, logged, remaining, reset });
         if self.races(count, server) && !refused {
-            count.used -= 1;
+            count.log.pop_back();
         }
         refusal
     }
@@ -288,25 +242,33 @@ impl Policy {
         matches!(self.flaw, Some(Flaw::Races(within)) if server.now() - count.since < within)
     }
 
-    /// Returns true if Limit and Remaining describe the day.
-    fn shows_day(&self) -> bool {
-        self.reports_day || matches!(self.flaw, Some(Flaw::DayEndsWithMinute))
+    /// The number of requests that count at a time that is not before now, if no further one comes.
+    fn used(&self, count: &Count, server: &ServerState, time: i64) -> u64 {
+        let window = server.window();
+        let begin = time - time.rem_euclid(window);
+        let from = |begin: i64| (count.log.len() - count.log.partition_point(|came| *came < begin)) as u64;
+        match self.anchor {
+            Anchor::Clock | Anchor::Request => count.log.len() as u64,
+            Anchor::Log(seconds) | Anchor::Draining(seconds) => from(time - server.scaled(seconds) + 1),
+            Anchor::Sliding | Anchor::SlidingNext => {
+                let (present, both) = (from(begin), from(begin - window));
+                let left = (begin + window - time).unsigned_abs();
+                present + (both - present) * left / window.unsigned_abs()
+            }
+        }
     }
 
-    /// The Remaining of a count in which this number of requests is not reported.
-    fn remaining(&self, count: &Count, limits: Limits, unreported: u64) -> u64 {
+    /// The Remaining of a count, in which the last request may be left out.
+    fn remaining(&self, count: &Count, limits: Limits, server: &ServerState, without_last: bool) -> u64 {
+        let used = || self.used(count, server, server.now());
         let (limit, used) =
-            if self.shows_day() { (limits.per_day, count.used_today) } else { (limits.per_minute, count.used) };
-        (limit + unreported).saturating_sub(used).min(limit)
+            if self.reports_day { (limits.per_day, count.used_today) } else { (limits.per_minute, used()) };
+        (limit + u64::from(without_last)).saturating_sub(used).min(limit)
     }
 
     fn count(&self, count: &mut Count, now: i64, requests: u64) {
-        count.used += requests;
         count.used_today += requests;
-        count.minutes[1] += requests;
-        if self.anchor.is_log() {
-            (0..requests).for_each(|_| count.log.push_back(self.begin_of_slot(now)));
-        }
+        (0..requests).for_each(|_| count.log.push_back(self.begin_of_slot(now)));
     }
 
     /// Counts the admitted requests that another client has sent until now.
@@ -317,7 +279,7 @@ impl Policy {
         while next <= now {
             let second = next.div_euclid(1_000);
             self.roll(count, server, second);
-            if count.used < limits.per_minute {
+            if self.used(count, server, second) < limits.per_minute {
                 self.count(count, second, 1);
             }
             next += every;
@@ -336,104 +298,76 @@ impl Policy {
         if day != count.day {
             (count.day, count.used_today) = (day, 0);
         }
-        if self.anchor.is_sliding() {
-            let ends = now - now.rem_euclid(window) + window;
-            if ends > count.window_ends {
-                let last = if ends - count.window_ends == window { count.minutes[1] } else { 0 };
-                (count.minutes, count.window_ends, count.refused) = ([last, 0], ends, 0);
+        let begin = now - now.rem_euclid(window);
+        match self.anchor {
+            Anchor::Sliding | Anchor::SlidingNext => {
+                if begin > count.since {
+                    (count.since, count.refused) = (begin, 0);
+                }
+                count.log.retain(|came| *came >= begin - window);
+                count.ends = begin + window;
+                if self.anchor == Anchor::SlidingNext {
+                    let used = self.used(count, server, now);
+                    let is_fewer = |time: &i64| self.used(count, server, *time) < used;
+                    count.ends = (now + 1..count.ends).find(is_fewer).unwrap_or(count.ends);
+                }
             }
-            count.used = count.weighed(now, window);
-            count.ends = ends;
-            if self.anchor == Anchor::SlidingNext {
-                let is_fewer = |time: &i64| count.weighed(*time, window) < count.used;
-                count.ends = (now + 1..ends).find(is_fewer).unwrap_or(ends);
+            Anchor::Log(seconds) | Anchor::Draining(seconds) => {
+                let kept = server.scaled(seconds);
+                count.log.retain(|came| came + kept > now);
+                // The refusals form a second log, of which only the existence of an earlier refusal matters.
+                if count.refused_at + kept <= now {
+                    count.refused = 0;
+                }
+                let is_draining = matches!(self.anchor, Anchor::Draining(_));
+                let last = if is_draining { count.log.back() } else { count.log.front() };
+                count.ends = last.copied().unwrap_or(self.begin_of_slot(now)) + kept;
             }
-        } else if let Anchor::Log(seconds) | Anchor::Draining(seconds) = self.anchor {
-            let kept = server.scaled(seconds);
-            while count.log.front().is_some_and(|came| came + kept <= now) {
-                count.log.pop_front();
+            Anchor::Clock | Anchor::Request if now >= count.ends => {
+                count.ends = if self.anchor == Anchor::Clock { begin + window } else { now + window };
+                if !matches!(self.flaw, Some(Flaw::RefusesLonger(_))) {
+                    count.log.clear();
+                    (count.refused, count.since) = (0, now);
+                    count.windows += 1;
+                }
             }
-            // The refusals form a second log, of which only the existence of an earlier refusal matters.
-            if count.refused_at + kept <= now {
-                count.refused = 0;
-            }
-            count.used = count.log.len() as u64;
-            let is_draining = matches!(self.anchor, Anchor::Draining(_));
-            let last = if is_draining { count.log.back() } else { count.log.front() };
-            count.ends = last.copied().unwrap_or(self.begin_of_slot(now)) + kept;
-        } else if now >= count.ends {
-            count.ends = match self.anchor {
-                Anchor::Clock | Anchor::Sliding | Anchor::SlidingNext => now - now.rem_euclid(window) + window,
-                Anchor::Request | Anchor::Log(_) | Anchor::Draining(_) => now + window,
-            };
-            if !matches!(self.flaw, Some(Flaw::RefusesLonger(_))) {
-                (count.used, count.refused, count.since) = (0, 0, now);
-                count.windows += 1;
-            }
+            Anchor::Clock | Anchor::Request => {}
         }
         let forgets = match self.flaw {
             Some(Flaw::ResetsAfter(seconds)) => now - count.since >= server.scaled(seconds),
-            Some(Flaw::ForgetsAfter(requests)) => count.used == requests,
+            Some(Flaw::ForgetsAfter(requests)) => count.log.len() == requests,
             Some(Flaw::RefusesLonger(seconds)) => now - count.since >= window + server.scaled(seconds),
             _ => false,
         };
         if forgets {
-            (count.used, count.refused, count.since) = (0, 0, now);
-        }
-    }
-
-    fn refuses(&self, count: &Count, limits: Limits, now: i64) -> bool {
-        let more = if let Some(Flaw::OffBy(more)) = self.flaw { more } else { 0 };
-        count.used >= limits.per_minute.saturating_add_signed(more) || now < count.banned_until
-    }
-
-    /// The time at which a full count has room again, if no request comes.
-    fn has_room_at(&self, count: &Count, limit: u64, server: &ServerState) -> i64 {
-        let (now, window) = (server.now(), server.window());
-        let over = count.log.len().checked_sub(usize::try_from(limit).unwrap_or(usize::MAX));
-        match (self.anchor, over) {
-            (Anchor::Log(seconds) | Anchor::Draining(seconds), Some(over)) if over < count.log.len() => {
-                count.log[over] + server.scaled(seconds)
-            }
-            (Anchor::Sliding | Anchor::SlidingNext, _) => {
-                (now..now + 2 * window).find(|time| count.weighed(*time, window) < limit).unwrap_or(now + 2 * window)
-            }
-            _ => count.ends,
+            count.log.clear();
+            (count.refused, count.since) = (0, now);
         }
     }
 
     fn refusal(&self, count: &Count, limits: Limits, server: &ServerState) -> Response {
         let now = server.now();
-        let status = if let Some(Flaw::Status(status)) = self.flaw { status } else { 429 };
-        let mut response = Response::new(status);
-        if !self.empty {
-            response.set_body("application/json", error_body(status).to_string());
-        }
-        let has_room_at = self.has_room_at(count, limits.per_minute, server);
+        let mut response = Response::error(429);
+        // The next time at which a full count has room, if no request comes.
+        let has_room = |time: &i64| self.used(count, server, *time) < limits.per_minute;
+        let has_room_at = (now..now + 2 * server.window()).find(has_room).unwrap_or(count.ends);
         let until = count.ends.max(has_room_at).max(count.banned_until) + self.extra_wait;
-        if self.dates {
-            response.set("retry-after", http_date(until));
-        } else {
-            response.set("retry-after", (until - now).max(1));
-        }
-        response.set("date", http_date(now));
+        response.set("retry-after", (until - now).max(1));
+        response.set_date("date", now);
         response
     }
 
     fn report(&self, ledger: &mut Ledger, request: &Request, response: &mut Response, server: &ServerState) {
         let Some(mut reported) = ledger.reported.remove(&request.number) else { return };
         if reported.refused && matches!(self.flaw, Some(Flaw::CarriesOut)) {
-            let date = response.header("date").to_owned();
-            response.refuse(429);
-            response.set("date", date);
-            response.set("retry-after", server.window());
+            response.refuse_for(server.window());
         }
         let count = ledger.counts.entry(reported.group).or_default();
         if self.races(count, server) && !reported.refused {
-            count.used = reported.used;
+            count.log.resize(reported.logged, server.now());
         }
         if matches!(self.flaw, Some(Flaw::ForgivesTheLast)) && response.status >= 400 && reported.remaining == 0 {
-            count.used = 0;
+            count.log.clear();
         }
         let is_free = reported.counted && self.free.is_some_and(|free| free(request, response.status));
         if is_free && !self.gives_back {
@@ -441,17 +375,12 @@ impl Policy {
             reported.remaining += u64::from(self.written == Written::After);
         }
         if self.written == Written::OnAnswer {
-            reported.remaining = self.remaining(count, reported.limits, 0);
+            reported.remaining = self.remaining(count, reported.limits, server, false);
         }
         if is_free && self.gives_back {
             count.give_back();
         }
-        let limit = if self.shows_day() { reported.limits.per_day } else { reported.limits.per_minute };
+        let limit = if self.reports_day { reported.limits.per_day } else { reported.limits.per_minute };
         response.set_limits(limit, reported.remaining, reported.reset);
     }
-}
-
-/// A Unix time in the format of HTTP dates.
-fn http_date(unix: i64) -> String {
-    animal_store_reference::respond::http_date(u64::try_from(unix).unwrap_or(0)).to_str().unwrap_or_default().to_owned()
 }

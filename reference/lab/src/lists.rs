@@ -5,18 +5,14 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::choices::{Choice, Maker, choices};
-use crate::config::{ListArgs, ListFormat};
+use crate::config::{Format, ListArgs};
 use crate::faults::{Fault, every};
-use crate::pattern::contains;
 use animal_store_reference::cli::{Failure, print};
 use animal_store_secrets::printable::printable;
 
 /// A choice or a fault in a list.
 #[derive(Serialize)]
 struct Entry {
-    /// The mark and the space after it in front of the name, in a text.
-    #[serde(skip)]
-    mark: &'static str,
     name: String,
     requirement: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,11 +28,6 @@ struct Entry {
 
 fn of_choice(choice: &Choice) -> Entry {
     Entry {
-        mark: match choice.maker {
-            Maker::Reference => "* ",
-            Maker::Others => "  ",
-            Maker::Circumstance | Maker::Intermediary => "- ",
-        },
         name: choice.name(),
         requirement: choice.requirement(),
         axis: Some(choice.axis()),
@@ -49,7 +40,7 @@ fn of_choice(choice: &Choice) -> Entry {
 
 fn of_fault(Fault { name, targets, does, like, .. }: Fault) -> Entry {
     let (requirement, as_with) = (targets[0], Some(like).filter(|like| !like.is_empty()));
-    Entry { mark: "", name, requirement, axis: None, breaks: targets, does, as_with, made_by: None }
+    Entry { name, requirement, axis: None, breaks: targets, does, as_with, made_by: None }
 }
 
 pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
@@ -71,13 +62,19 @@ fn list(args: &ListArgs, heading: &str, mut entries: Vec<Entry>) -> Result<(), F
         }
     }
     let text = match args.format {
-        ListFormat::Text => heading.to_owned() + &entries.iter().map(text).collect::<String>(),
-        ListFormat::Json => serde_json::to_string_pretty(&entries).map_err(Failure::failed)? + "\n",
+        Format::Text => heading.to_owned() + &entries.iter().map(text).collect::<String>(),
+        Format::Json => serde_json::to_string_pretty(&entries).map_err(Failure::failed)? + "\n",
     };
     print(&printable(&text))
 }
 
-fn text(Entry { mark, name, breaks, does, as_with, .. }: &Entry) -> String {
+fn text(Entry { name, breaks, does, as_with, made_by, .. }: &Entry) -> String {
+    let mark = match made_by {
+        None => "",
+        Some(Maker::Reference) => "* ",
+        Some(Maker::Others) => "  ",
+        Some(Maker::Circumstance | Maker::Intermediary) => "- ",
+    };
     let mut out = format!("\n{mark}{name}\n    {does}\n");
     if let Some(product) = as_with {
         let _ = writeln!(out, "    As with {product}.");
@@ -86,4 +83,37 @@ fn text(Entry { mark, name, breaks, does, as_with, .. }: &Entry) -> String {
         let _ = writeln!(out, "    It also breaks {}.", breaks[1..].join(", "));
     }
     out
+}
+
+/// Returns true if a name begins with a pattern, in which `*` stands for any text.
+pub(crate) fn begins(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|start| name.strip_prefix(start)) else { return false };
+    parts.all(|part| {
+        let found = rest.find(part);
+        rest = found.map_or(rest, |at| &rest[at + part.len()..]);
+        found.is_some()
+    })
+}
+
+/// Returns true if a name contains a pattern, in which `*` stands for any text.
+pub(crate) fn contains(pattern: &str, name: &str) -> bool {
+    begins(&format!("*{pattern}"), name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_a_beginning_in_which_stars_stand_for_any_text() {
+        let name = "list.limit-default.fifty";
+        for pattern in ["", "list", "list.limit-default.fifty", "*", "*fifty", "list.*.fi", "*limit*fifty"] {
+            assert!(begins(pattern, name), "{pattern}");
+        }
+        for pattern in ["fifty", "list.*.ten", "*fifty*limit", "list.limit-default.fifty-one"] {
+            assert!(!begins(pattern, name), "{pattern}");
+        }
+        assert!(contains("limit*fi", name) && !contains("limit*ten", name));
+    }
 }

@@ -1,7 +1,6 @@
 //! Faults that show in a share of the requests.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use sha2::{Digest, Sha256};
 

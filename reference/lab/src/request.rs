@@ -6,6 +6,8 @@ use animal_store_rules::trace::exchange::Request as Observed;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::{Map, Value};
 
+use crate::members::is_status;
+
 /// The number of the connection that a request came on, in the order in which they were accepted.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct ConnectionNumber(pub u64);
@@ -31,17 +33,22 @@ pub struct Request {
     pub chunk_ends: Vec<usize>,
 }
 
+/// Header fields as text.
+pub(crate) fn fields(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
+}
+
 /// A request as the judge's crates know it, without the bytes of its body.
 pub(crate) fn observed(method: &Method, path: &str, query: Option<&str>, headers: &HeaderMap) -> Observed {
     let mut observed = Observed::new(method.as_str(), path);
     observed.query = query.map(str::to_owned);
-    for (name, value) in headers {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        match name.as_str() {
+    for (name, value) in fields(headers) {
+        match &*name {
             "authorization" if observed.authorization.is_none() => observed.authorization = Some(value),
             "content-type" if observed.body.is_none() => observed = observed.body(&value, ""),
             "content-type" => {}
-            name => observed.headers.push((name.to_owned(), value)),
+            _ => observed.headers.push((name, value)),
         }
     }
     observed
@@ -77,9 +84,14 @@ impl Request {
         self.is_list() && self.parameter(name).is_none()
     }
 
-    /// Returns true for a list with a filter.
-    pub(crate) fn lists_by_status(&self) -> bool {
-        self.is_list() && self.parameter("status").is_some()
+    /// Returns true for a list with this parameter.
+    pub(crate) fn lists_by(&self, name: &str) -> bool {
+        self.is_list() && self.parameter(name).is_some()
+    }
+
+    /// Returns true for a list with a filter for a status that no animal can have.
+    pub(crate) fn lists_by_unknown_status(&self) -> bool {
+        self.is_list() && self.parameter("status").is_some_and(|status| !is_status(status))
     }
 
     /// Returns true for `GET /pets/{petId}` with an identifier that no animal can have.
@@ -91,6 +103,11 @@ impl Request {
     #[must_use]
     pub fn is_orders(&self) -> bool {
         self.method == Method::GET && self.path == "/store/orders"
+    }
+
+    /// Returns true for a request that the specification describes.
+    pub(crate) fn is_operation(&self) -> bool {
+        self.is_list() || self.is_create() || self.is_get() || self.is_orders()
     }
 
     /// The text of the identifier of `GET /pets/{petId}`.
@@ -108,6 +125,15 @@ impl Request {
         if let Some(id) = self.id_text().and_then(other) {
             self.path = format!("/pets/{id}");
         }
+    }
+
+    /// Turns `/pets/` into `/pets`. Returns true if the path was that.
+    pub(crate) fn leave_out_slash(&mut self) -> bool {
+        let is_with_slash = self.path == "/pets/";
+        if is_with_slash {
+            self.path.pop();
+        }
+        is_with_slash
     }
 
     /// The number of animals that a list is asked for, if it is a number.
@@ -155,6 +181,11 @@ impl Request {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
 
+    /// The values of a header field.
+    pub(crate) fn fields(&self, name: &str) -> impl ExactSizeIterator<Item = &HeaderValue> {
+        self.headers.get_all(name).iter().collect::<Vec<_>>().into_iter()
+    }
+
     /// The token of the credential, if its scheme is Bearer.
     pub(crate) fn token(&self) -> Option<&str> {
         self.authorization().strip_prefix("Bearer ")
@@ -200,6 +231,16 @@ impl Request {
     /// A member of the animal that the request creates.
     pub(crate) fn member(&self, name: &str) -> Option<Value> {
         self.pet()?.remove(name)
+    }
+
+    /// Returns true if the request creates an animal with a status that no animal can have.
+    pub(crate) fn has_unknown_status(&self) -> bool {
+        self.member("status").is_some_and(|status| !status.as_str().is_some_and(is_status))
+    }
+
+    /// The method and the target, by which responses are kept.
+    pub(crate) fn target(&self) -> String {
+        format!("{} {}?{}", self.method, self.path, self.query)
     }
 
     /// The name of the animal that the request creates.

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::Request;
+use animal_store_reference::respond::http_date;
 
 pub(crate) const LIMIT: &str = "x-ratelimit-limit";
 pub(crate) const REMAINING: &str = "x-ratelimit-remaining";
@@ -86,6 +87,11 @@ impl Response {
         }
     }
 
+    /// Sets a header field to the HTTP date of a Unix time in seconds.
+    pub(crate) fn set_date(&mut self, name: &'static str, time: i64) {
+        self.headers.insert(name, http_date(u64::try_from(time).unwrap_or_default()));
+    }
+
     /// Adds a header field beside others of this name. A value that no header can carry is left out.
     #[expect(clippy::needless_pass_by_value, reason = "callers write numbers and text alike")]
     pub fn add(&mut self, name: &'static str, value: impl ToString) {
@@ -98,6 +104,11 @@ impl Response {
     pub fn set_body(&mut self, media_type: &str, body: impl Into<Vec<u8>>) {
         self.set("content-type", media_type);
         self.body = body.into();
+    }
+
+    /// Makes the body a page in HTML.
+    pub(crate) fn set_page(&mut self, title: &str) {
+        self.set_body("text/html", format!("<h1>{title}</h1>"));
     }
 
     /// The value of a header field; empty for none.
@@ -129,10 +140,10 @@ impl Response {
         self.headers.remove(name);
     }
 
-    /// Turns the response into an Error with this status; the header fields stay.
+    /// Turns the response into the plainest Error with this status; the header fields stay.
     pub fn refuse(&mut self, status: u16) {
-        self.status = status;
-        self.set_body("application/json", error_body(status).to_string());
+        let code = format!("error_{status}");
+        self.become_json(status, json!({"code": code, "message": "it was refused", "status": status}));
     }
 
     /// Turns the response into a 429 that asks for a wait of this many seconds; the header fields stay.
@@ -144,6 +155,11 @@ impl Response {
     /// Turns the response into a 204.
     pub(crate) fn empty(&mut self) {
         self.status = 204;
+        self.clear_body();
+    }
+
+    /// Removes the body and its media type.
+    pub(crate) fn clear_body(&mut self) {
         self.body.clear();
         self.remove("content-type");
     }
@@ -217,9 +233,4 @@ impl Response {
         }
         message
     }
-}
-
-/// The plainest Error with this status.
-pub(super) fn error_body(status: u16) -> Value {
-    json!({"code": format!("error_{status}"), "message": "it was refused", "status": status})
 }

@@ -4,10 +4,9 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use axum::Router;
-use axum::body::Body;
 use axum::extract::Request as HttpRequest;
 use axum::response::Response as HttpResponse;
+use axum::{Router, body::Body};
 use bytes::Bytes;
 
 use http::{HeaderValue, header};
@@ -15,13 +14,12 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tower::ServiceExt;
 
 use super::limiter::{Policy, limiter};
-use super::pass::Pass;
 use super::{Delivery, Request, Response, ServerState, Variation};
 use animal_store_reference::app::{App, below};
-use animal_store_reference::extension::ExtensionError;
-use animal_store_reference::keys::ApiKey;
-use animal_store_reference::respond::ApiError;
+use animal_store_reference::keys::{self, ApiKey};
 use animal_store_reference::wire::{NewPet, PetStatus};
+use animal_store_reference::{Limits, Plan};
+use animal_store_reference::{extension::ExtensionError, respond::ApiError};
 
 /// The longest body that layers see. The reference refuses bodies over its own bound, which is usually far below.
 const MAX_BODY: usize = 2 * 1024 * 1024;
@@ -190,19 +188,12 @@ impl Running {
             frame
         });
         let read = Limited::new(noted, MAX_BODY.max(animal_store_reference::MAX_BODY + 1)).collect();
-        let body = match tokio::time::timeout(self.app.options.request_timeout, read).await {
-            Err(_elapsed) => return Err(ApiError::request_timeout()),
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return Err(ApiError::payload_too_large());
-            }
-            Ok(Err(_broken)) => {
-                return Err(ApiError::bad_request(
-                    "invalid_body",
-                    "the body ended early or is not framed as HTTP asks".to_owned(),
-                ));
-            }
-        };
+        let read = tokio::time::timeout(self.app.options.request_timeout, read).await;
+        let body = read.map_err(|_elapsed| ApiError::request_timeout())?.map_err(|error| {
+            let ended_early = "the body ended early or is not framed as HTTP asks";
+            let is_too_long = error.is::<LengthLimitError>();
+            if is_too_long { ApiError::payload_too_large() } else { ApiError::bad_request("invalid_body", ended_early) }
+        })?;
         Ok(Request {
             number: self.requests.fetch_add(1, Ordering::Relaxed) + 1,
             connection: parts.extensions.get().copied().unwrap_or_default(),
@@ -210,7 +201,7 @@ impl Running {
             path: below(&self.app.options.base_path, parts.uri.path()).unwrap_or_default().to_owned(),
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers,
-            body: body.to_vec(),
+            body: body.to_bytes().to_vec(),
             chunk_ends,
         })
     }
@@ -232,12 +223,12 @@ impl Running {
         let (mut parts, body) = passed_on(entrance, inner).await.into_parts();
         // The whole body has arrived here, so the connection can go on even if the reference left a part unread.
         parts.headers.remove(header::CONNECTION);
-        let (body, delivery) = match body.collect().await {
-            Ok(body) => (body.to_bytes(), Delivery::Whole),
-            Err(_broken) => (Bytes::new(), Delivery::Dropped),
-        };
         let mut response = Response::new(parts.status.as_u16());
-        (response.headers, response.body, response.delivery) = (parts.headers, body.to_vec(), delivery);
+        response.headers = parts.headers;
+        match body.collect().await {
+            Ok(body) => response.body = body.to_bytes().to_vec(),
+            Err(_broken) => response.delivery = Delivery::Dropped,
+        }
         if request.is_create()
             && response.status == 201
             && let Some(id) = response.json().and_then(|pet| pet["id"].as_i64())
@@ -245,6 +236,32 @@ impl Running {
             self.state().note_created(id);
         }
         response
+    }
+}
+
+/// A key of the laboratory that meets no limit. If a layer counts requests, they reach the reference with this key, as they would
+/// behind a gateway that counts. Dropping the pass revokes the key.
+pub(super) struct Pass {
+    app: Arc<App>,
+    number: i64,
+    key: ApiKey,
+}
+
+impl Pass {
+    /// Issues the key.
+    fn issue(app: &Arc<App>) -> Result<Pass, ExtensionError> {
+        let limit = i64::MAX.unsigned_abs();
+        let plan = Plan::Custom(Limits { per_minute: limit, per_day: limit });
+        let (number, key) = keys::issue(&app.store.keys, "laboratory", plan, app.options.clock.now())?;
+        Ok(Pass { app: Arc::clone(app), number, key })
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        if self.app.store.keys.revoke(self.number, self.app.options.clock.now()).is_err() {
+            tracing::warn!(key = self.number, "the laboratory's own key could not be revoked");
+        }
     }
 }
 
@@ -266,10 +283,8 @@ mod tests {
     use crate::choices::{about_anonymous, about_limits, variation};
     use crate::mock::clock::TestClock;
     use crate::{ConnectionNumber, Lab, Layer};
-    use animal_store_reference::Plan;
     use animal_store_reference::app::AppOptions;
     use animal_store_reference::clock::Clock;
-    use animal_store_reference::keys;
     use animal_store_reference::routes::router;
     use animal_store_reference::store::Store;
 

@@ -1,43 +1,35 @@
 //! `animal-lab serve`: the reference server with a variation and a mock around it.
 
 use std::net::TcpListener;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use animal_store_reference::app::{App, AppOptions};
 use animal_store_reference::cli::{Failure, serve};
-use animal_store_reference::clock::Clock;
 use animal_store_reference::extension::{Extended, Extension, ExtensionError, Started};
 use animal_store_reference::store::{Catalogue, StoreError};
-use animal_store_reference::wire::NewPet;
+use animal_store_reference::{clock::Clock, wire::NewPet};
 use jiff::Timestamp;
 
-use crate::Lab;
-use crate::around::LabLayer;
-use crate::config::ServeArgs;
-use crate::mock::Mock;
-use crate::mock::animals::Animals;
-use crate::mock::clock::TestClock;
-use crate::mock::control::{Control, ControlAddress, Listening, Parts};
-use crate::mock::cors::Cors;
-use crate::mock::delay::Delay;
+use crate::mock::control::{Control, ControlAddress, Snapshot, TestState, listen};
 use crate::vector::{Vector, Wish};
+use crate::{Lab, around::LabLayer, config::ServeArgs, mock::Mock, mock::animals::Animals, mock::clock::TestClock};
+use crate::{mock::cors::Cors, mock::delay::Delay, mock::record::Recording};
 
 pub(crate) fn run(program: &'static str, args: ServeArgs) -> Result<(), Failure> {
-    let vector = Vector::new(&args.lab).map_err(|error| Failure::Usage(error.to_string()))?;
-    let control = args.mock.control.map(listen).transpose()?;
+    let vector = Vector::new(&args.lab).map_err(Failure::Usage)?;
+    let control = args.mock.control.map(bind).transpose()?;
     let animals = args.mock.animals.as_ref().map(Animals::read).transpose().map_err(Failure::cannot_start)?;
     let ServeArgs { server, mock, lab: wish } = args;
-    let is_delayed = mock.delay.is_some() || control.is_some();
     let mock = Mock {
-        delay: is_delayed.then(|| Arc::new(Delay::new(mock.delay, wish.lawful.unwrap_or_default()))),
+        delay: Arc::new(Delay::new(mock.delay, wish.lawful.unwrap_or_default())),
         cors: (!mock.cors.is_empty()).then(|| Cors::new(&mock.cors)),
-        control: None,
+        ..Mock::default()
     };
     serve(program, &server, Served { wish, vector, animals, mock, control, now: server.now, clock: None })
 }
 
 /// Binds the address of the control.
-fn listen(ControlAddress(address): ControlAddress) -> Result<TcpListener, Failure> {
+fn bind(ControlAddress(address): ControlAddress) -> Result<TcpListener, Failure> {
     TcpListener::bind(address)
         .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {address} for --control: {error}")))
@@ -81,25 +73,32 @@ impl Extension for Served {
         };
         // The laboratory adds its own animals again after a reset.
         let catalogue = if self.control.is_some() { app.store.catalogue()? } else { Catalogue::new() };
-        let lab = if self.vector.is_plain() && self.control.is_none() {
-            None
-        } else {
-            let lab = Lab::start(Arc::clone(&app), self.vector.variation()).await?;
-            lab.introduce(&keys);
-            Some(Arc::new(lab))
-        };
+        let lab = Arc::new(Lab::start(Arc::clone(&app), self.vector.variation()).await?);
+        lab.introduce(&keys);
         notice += &self.vector.to_string();
-        if let (Some(listener), Some(clock), Some(lab), Some(delay)) =
-            (self.control, self.clock, lab.clone(), self.mock.delay.clone())
-        {
-            let (app, wish) = (Arc::clone(&app), self.wish);
-            let control = Control::new(Parts { app, lab, wish, clock, delay, start: catalogue, base_url, keys })?;
-            let control = Listening::start(listener, Arc::new(control))?;
-            notice += &format!("control on http://{}\n", control.address());
-            if let Some(exposure) = control.exposure() {
-                tracing::warn!("{exposure}");
+        if let (Some(listener), Some(clock)) = (self.control, self.clock) {
+            let address = listener.local_addr()?;
+            notice += &format!("control on http://{address}\n");
+            if !address.ip().is_loopback() {
+                tracing::warn!(
+                    "with --control on {address}, everyone who reaches it reads requests and replaces animals without a key: let \
+                     only tests reach it"
+                );
             }
-            self.mock.control = Some(Arc::new(control));
+            let control = Arc::new(Control {
+                app: Arc::clone(&app),
+                lab: Arc::clone(&lab),
+                wish: self.wish,
+                vector: Mutex::new(self.vector),
+                clock,
+                delay: Arc::clone(&self.mock.delay),
+                start: Snapshot { catalogue, ..Snapshot::default() },
+                base_url,
+                recording: Arc::new(Recording::new(Arc::clone(&app), &keys)),
+                state: TestState::default(),
+            });
+            self.mock.listening = listen(listener, &control)?;
+            self.mock.control = Some(control);
         }
         Ok(LabLayer::extended(app, lab, self.mock, notice))
     }

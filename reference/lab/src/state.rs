@@ -8,11 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{MINUTE, Request, Setting};
-use animal_store_reference::app::App;
-use animal_store_reference::auth::Key;
-use animal_store_reference::clock::Clock;
-use animal_store_reference::store::StoreError;
+use super::{MINUTE, Request, Response, Setting};
+use animal_store_reference::{app::App, auth::Key, clock::Clock, store::StoreError};
 
 /// The state of a server, as the layers of one fault or choice see it: the state of the reference, and a memory of their own.
 pub struct ServerState {
@@ -32,22 +29,13 @@ struct Shared {
     keys: Mutex<BTreeMap<i64, String>>,
 }
 
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// The value in a mutex. A panic while it was locked has left it whole.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The counter of [`ServerState::count`].
-#[derive(Default)]
-struct Counter(u64);
-
-/// The values of a type that [`ServerState::is_new`] has remembered.
-struct Seen<T>(HashSet<T>);
-
-impl<T> Default for Seen<T> {
-    fn default() -> Seen<T> {
-        Seen(HashSet::new())
-    }
-}
+/// The responses that a fault has kept and their times, by the targets of the requests.
+type Responses = HashMap<String, (i64, Response)>;
 
 impl ServerState {
     pub(super) fn new(app: Arc<App>, setting: &Setting) -> Result<ServerState, StoreError> {
@@ -71,6 +59,11 @@ impl ServerState {
     /// The length of a window of requests per minute, in seconds.
     pub(crate) fn window(&self) -> i64 {
         self.shared.window
+    }
+
+    /// The end of the present window of the clock, in Unix seconds.
+    pub(crate) fn window_end(&self) -> i64 {
+        self.now() - self.now().rem_euclid(self.window()) + self.window()
     }
 
     /// Scales a duration in seconds from windows of a minute to those of this server; at least one second.
@@ -127,7 +120,7 @@ impl ServerState {
 
     /// Increments the counter of this fault or choice and returns it.
     pub(crate) fn count(&self) -> u64 {
-        self.own(|Counter(count)| {
+        self.own(|count: &mut u64| {
             *count += 1;
             *count
         })
@@ -145,12 +138,29 @@ impl ServerState {
 
     /// Remembers a value for this fault or choice. Returns true if it is new.
     pub(crate) fn is_new<T: Eq + Hash + Send + 'static>(&self, value: T) -> bool {
-        self.own(|seen: &mut Seen<T>| seen.0.insert(value))
+        self.own(|seen: &mut HashSet<T>| seen.insert(value))
     }
 
     /// Returns true if this fault or choice has remembered a value.
     pub(crate) fn has_seen<T: Eq + Hash + Send + 'static>(&self, value: &T) -> bool {
-        self.own(|seen: &mut Seen<T>| seen.0.contains(value))
+        self.own(|seen: &mut HashSet<T>| seen.contains(value))
+    }
+
+    /// Keeps a response for this fault, in place of an earlier one to the same request.
+    pub(crate) fn keep(&self, request: &Request, response: &Response) {
+        let kept = (self.now(), response.clone());
+        self.own(|all: &mut Responses| all.insert(request.target(), kept));
+    }
+
+    /// The kept response to a request, if it is younger than this number of seconds.
+    pub(crate) fn kept(&self, request: &Request, seconds: i64) -> Option<Response> {
+        let (at, response) = self.own(|all: &mut Responses| all.get(&request.target()).cloned())?;
+        (self.now() - at < seconds).then_some(response)
+    }
+
+    /// Forgets the kept responses.
+    pub(crate) fn forget(&self) {
+        self.own(|all: &mut Responses| all.clear());
     }
 
     /// Uses the memory of this fault or choice, found by its type. It is empty when the server starts.

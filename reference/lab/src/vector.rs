@@ -37,12 +37,6 @@ pub(crate) struct Vector {
     pub(crate) seed: u64,
 }
 
-/// The reason why no server can be built from a [`Wish`], as a sentence: a name is unknown, a rate is impossible, or two requested choices
-/// or faults exclude each other.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct VectorError(String);
-
 /// The subjects that only one part of a server can decide, each with the decision of a setting. Only the last one leaves room for a fault
 /// with a rate, and the reference starts with those between the first and the last.
 fn decisions(setting: &Setting) -> [(&'static str, Option<String>); 5] {
@@ -55,24 +49,18 @@ fn decisions(setting: &Setting) -> [(&'static str, Option<String>); 5] {
     ]
 }
 
-/// Returns the subject that both settings decide.
-fn clash(first: &Setting, second: &Setting) -> Option<&'static str> {
-    let decided = decisions(first).into_iter().zip(decisions(second));
-    decided.into_iter().find(|((_, one), (_, other))| one.is_some() && other.is_some()).map(|((about, _), _)| about)
-}
-
 impl Vector {
     /// Builds a server from the requested choices and faults. A choice given by name overrides the choice made by the seed.
     ///
     /// # Errors
     ///
-    /// [`VectorError`] when a name is unknown, or when two requested choices or faults exclude each other.
-    pub(crate) fn new(wish: &Wish) -> Result<Vector, VectorError> {
+    /// A sentence when a name is unknown, a rate is impossible, or two requested choices or faults exclude each other.
+    pub(crate) fn new(wish: &Wish) -> Result<Vector, String> {
         let known = every();
         let mut vector = Vector { seed: wish.lawful.unwrap_or_default(), ..Vector::default() };
         for wanted in &wish.fault {
             let (name, rate) = match wanted.split_once('@') {
-                Some((name, rate)) => (name, Some(rate.parse().map_err(VectorError)?)),
+                Some((name, rate)) => (name, Some(rate.parse()?)),
                 None => (wanted.as_str(), None),
             };
             let fault = known.iter().find(|fault| fault.name == *name);
@@ -81,8 +69,7 @@ impl Vector {
                 && let Some((about, _)) =
                     decisions(&fault.variation().setting)[..4].iter().find(|(_, decision)| decision.is_some())
             {
-                let message = format!("`{name}` can have no rate: it decides {about} for all requests");
-                return Err(VectorError(message));
+                return Err(format!("`{name}` can have no rate: it decides {about} for all requests"));
             }
             let mut fault = fault.clone();
             fault.rate = rate;
@@ -100,33 +87,37 @@ impl Vector {
         Ok(vector)
     }
 
-    fn add_fault(&mut self, fault: Fault) -> Result<(), VectorError> {
+    fn add_fault(&mut self, fault: Fault) -> Result<(), String> {
         if self.faults.iter().any(|other| other.name == fault.name) {
             return Ok(());
         }
-        for other in &self.faults {
-            if let Some(about) = clash(&other.variation().setting, &fault.variation().setting) {
-                return Err(contradiction(&other.name, &fault.name, about));
-            }
-        }
+        self.check(&fault.name, &fault.variation().setting)?;
         self.faults.push(fault);
         Ok(())
     }
 
-    fn add_choice(&mut self, choice: Choice) -> Result<(), VectorError> {
+    fn add_choice(&mut self, choice: Choice) -> Result<(), String> {
         if let Some(other) = self.choices.iter().find(|other| other.axis() == choice.axis()) {
             if other.name() == choice.name() {
                 return Ok(());
             }
             return Err(contradiction(&other.name(), &choice.name(), choice.requirement()));
         }
-        let setting = variation(std::slice::from_ref(&choice)).setting;
+        self.check(&choice.name(), &variation(std::slice::from_ref(&choice)).setting)?;
+        self.choices.push(choice);
+        Ok(())
+    }
+
+    /// Refuses a fault or a choice whose setting decides the same subject as a fault.
+    fn check(&self, name: &str, setting: &Setting) -> Result<(), String> {
         for fault in &self.faults {
-            if let Some(about) = clash(&fault.variation().setting, &setting) {
-                return Err(contradiction(&fault.name, &choice.name(), about));
+            let decided = decisions(&fault.variation().setting).into_iter().zip(decisions(setting));
+            for ((about, one), (_, other)) in decided {
+                if one.is_some() && other.is_some() {
+                    return Err(contradiction(&fault.name, name, about));
+                }
             }
         }
-        self.choices.push(choice);
         Ok(())
     }
 
@@ -134,11 +125,6 @@ impl Vector {
     pub(crate) fn set_up_differs(&self, other: &Vector) -> Option<&'static str> {
         let both = decisions(&self.variation().setting).into_iter().zip(decisions(&other.variation().setting));
         both.skip(1).take(3).find(|(one, other)| one != other).map(|((about, _), _)| about)
-    }
-
-    /// Returns true if the server is the plain reference.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.faults.is_empty() && self.differing().next().is_none()
     }
 
     /// The choices that the plain reference does not make.
@@ -178,29 +164,29 @@ impl fmt::Display for Vector {
     }
 }
 
-fn contradiction(first: &str, second: &str, about: &str) -> VectorError {
-    VectorError(format!("`{first}` and `{second}` exclude each other: both decide {about}"))
+fn contradiction(first: &str, second: &str, about: &str) -> String {
+    format!("`{first}` and `{second}` exclude each other: both decide {about}")
 }
 
 /// The error for a name that does not exist, with the most similar one that does, if any is similar enough.
-fn unknown(kind: &str, name: &str, names: impl Iterator<Item = String>) -> VectorError {
+fn unknown(kind: &str, name: &str, names: impl Iterator<Item = String>) -> String {
     let scored = names.map(|known| (strsim::jaro_winkler(name, &known), known)).filter(|(score, _)| *score > 0.8);
     let nearest = scored.max_by(|(one, _), (other, _)| one.total_cmp(other));
     let similar = nearest.map(|(_, name)| format!(", but there is `{name}`")).unwrap_or_default();
-    VectorError(format!("there is no {kind} `{name}`{similar}: `animal-lab {kind}s` lists all"))
+    format!("there is no {kind} `{name}`{similar}: `animal-lab {kind}s` lists all")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn vector(lawful: Option<u64>, choose: &[&str], fault: &[&str]) -> Result<Vector, VectorError> {
+    fn vector(lawful: Option<u64>, choose: &[&str], fault: &[&str]) -> Result<Vector, String> {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         Vector::new(&Wish { lawful, choose: owned(choose), fault: owned(fault) })
     }
 
     fn message(choose: &[&str], fault: &[&str]) -> String {
-        vector(None, choose, fault).map(|_| ()).expect_err("it is refused").to_string()
+        vector(None, choose, fault).map(|_| ()).expect_err("it is refused")
     }
 
     #[test]
@@ -210,8 +196,8 @@ mod tests {
             "`list.order.random` and `list.order.oldest-first` exclude each other: both decide list.order"
         );
         assert_eq!(
-            message(&["quota.body.empty"], &["quota.not-exceeded.one-late"]),
-            "`quota.not-exceeded.one-late` and `quota.body.empty` exclude each other: both decide how requests are counted"
+            message(&["quota.ban.two-minutes"], &["quota.not-exceeded.one-late"]),
+            "`quota.not-exceeded.one-late` and `quota.ban.two-minutes` exclude each other: both decide how requests are counted"
         );
         assert_eq!(
             message(&[], &["versioning.path.second-version", "versioning.path.no-version"]),
@@ -276,7 +262,8 @@ mod tests {
     fn the_same_name_twice_is_once() {
         let twice = vector(None, &["list.order.random"; 2], &["list.limit-default.fifty"; 2]).expect("a vector");
         assert_eq!((twice.choices.len(), twice.faults.len()), (1, 1));
-        assert!(!twice.is_plain());
-        assert!(vector(None, &["list.order.newest-first"], &[]).expect("a vector").is_plain());
+        assert_eq!(twice.differing().count(), 1);
+        let plain = vector(None, &["list.order.newest-first"], &[]).expect("a vector");
+        assert_eq!(plain.differing().count(), 0);
     }
 }

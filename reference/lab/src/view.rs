@@ -3,47 +3,26 @@
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::members::{change, set};
+use crate::members::{Members, change, set};
 use crate::{Layer, Request, Response, ServerState};
-
-/// The order of a list.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) enum Order {
-    /// The order of the reference.
-    #[default]
-    Newest,
-    Oldest,
-    ByName,
-    Random,
-}
-
-/// The later states of an animal that was created as available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Course {
-    /// The animal is sold this long after it was first read.
-    SoldAfterRead(SignedDuration),
-    /// The animal is sold this long after it was created.
-    SoldAfterCreation(SignedDuration),
-    /// The animal is pending between these ages, and then available again.
-    Reserved { from: SignedDuration, until: SignedDuration },
-}
 
 /// The time of the first read of each animal, by its id.
 #[derive(Default)]
 struct Reads(HashMap<i64, Timestamp>);
 
 /// The view of lists and fetches on the animals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct View {
-    pub(crate) order: Order,
+    /// Puts the animals of a list, newest first, in another order.
+    pub(crate) order: Option<fn(&mut Vec<Value>, &ServerState)>,
     /// The time for which a list does not show a new animal.
     pub(crate) list_lag: SignedDuration,
     /// The time for which a fetch does not show a new animal.
     pub(crate) get_lag: SignedDuration,
-    /// The later states of an animal that was created as available, if it changes.
-    pub(crate) course: Option<Course>,
+    /// The later status of an animal that was created as available, by the times since its creation and since its first read.
+    pub(crate) course: Option<fn(SignedDuration, Option<SignedDuration>) -> Option<&'static str>>,
     /// Whether a page has a link to the next one.
     pub(crate) links_pages: bool,
     /// Whether a list has the number of all animals that match.
@@ -64,8 +43,8 @@ impl View {
         if self.has_gaps {
             layers.push(gapped());
         }
-        let plain = View { ids: self.ids, has_gaps: self.has_gaps, ..View::default() };
-        if self != plain {
+        let has_lag = self.list_lag + self.get_lag > SignedDuration::ZERO;
+        if has_lag || self.order.is_some() || self.course.is_some() || self.links_pages || self.counts_all {
             layers.push(self.looked_at());
         }
         layers
@@ -77,14 +56,10 @@ impl View {
                 self.list(request, response, server);
             }
             if request.is_get() && response.status == 200 {
-                if request.id().is_some_and(|id| self.is_too_new(server, id)) {
+                if request.id().is_some_and(|id| server.born(id) > server.timestamp() - self.get_lag) {
                     response.refuse(404);
                 }
-                response.edit_pets(|pet| {
-                    if let Some(status) = self.changed_status(server, pet, server.timestamp()) {
-                        set(pet, "status", status);
-                    }
-                });
+                response.edit_pets(|pet| self.age(server, pet, server.timestamp()));
                 self.note_read(server, response.json().iter());
             }
         })
@@ -95,7 +70,14 @@ impl View {
         let (limit, status) = (request.page_size(), request.parameter("status"));
         let offset = request.number_of("offset").and_then(|offset| usize::try_from(offset).ok());
         let offset = offset.filter(|_| self.links_pages).unwrap_or(0);
-        let mut pets = self.listed(server);
+        let mut pets = server.newest();
+        // Each reading of a simulated clock may move it.
+        let now = server.timestamp();
+        pets.retain(|pet| pet["id"].as_i64().is_some_and(|id| server.born(id) <= now - self.list_lag));
+        pets.iter_mut().filter_map(Value::as_object_mut).for_each(|pet| self.age(server, pet, now));
+        if let Some(order) = self.order {
+            order(&mut pets, server);
+        }
         pets.retain(|pet| request.selects(pet));
         let all = pets.len();
         let page: Vec<Value> = pets.into_iter().skip(offset).take(limit).collect();
@@ -110,9 +92,9 @@ impl View {
         response.set_json(page);
     }
 
-    /// Records the time of the first read of animals, if it decides when they are sold.
+    /// Records the time of the first read of animals, if they change.
     fn note_read<'a>(self, server: &ServerState, pets: impl Iterator<Item = &'a Value>) {
-        if matches!(self.course, Some(Course::SoldAfterRead(_))) {
+        if self.course.is_some() {
             let now = server.timestamp();
             server.own(|Reads(reads)| {
                 for id in pets.filter_map(|pet| pet["id"].as_i64()) {
@@ -122,42 +104,17 @@ impl View {
         }
     }
 
-    fn listed(self, server: &ServerState) -> Vec<Value> {
-        let now = server.timestamp();
-        let seen = now - self.list_lag;
-        let mut pets = server.newest();
-        pets.retain(|pet| pet["id"].as_i64().is_some_and(|id| server.born(id) <= seen));
-        pets.reverse();
-        for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
-            if let Some(status) = self.changed_status(server, pet, now) {
+    /// Gives an animal that was created as available its present status.
+    fn age(self, server: &ServerState, pet: &mut Members, now: Timestamp) {
+        if let (Some(course), Some(id)) = (self.course, pet["id"].as_i64())
+            && pet.get("status") == Some(&json!("available"))
+        {
+            let since = |time| now.duration_since(time);
+            let read = server.own(|Reads(reads)| reads.get(&id).copied());
+            if let Some(status) = course(since(server.born(id)), read.map(since)) {
                 set(pet, "status", status);
             }
         }
-        match self.order {
-            Order::Newest => pets.reverse(),
-            Order::Oldest => {}
-            Order::ByName => pets.sort_by_key(|pet| pet["name"].to_string()),
-            Order::Random => fastrand::Rng::with_seed(server.count()).shuffle(&mut pets),
-        }
-        pets
-    }
-
-    /// The present status of an animal, if it differs from its status at creation.
-    fn changed_status(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> Option<&'static str> {
-        let id = pet.get("id").and_then(Value::as_i64).filter(|_| pet.get("status") == Some(&json!("available")))?;
-        let age = || now.duration_since(server.born(id));
-        match self.course? {
-            Course::SoldAfterRead(after) => {
-                let read = server.own(|Reads(reads)| reads.get(&id).copied())?;
-                (now.duration_since(read) >= after).then_some("sold")
-            }
-            Course::SoldAfterCreation(after) => (age() >= after).then_some("sold"),
-            Course::Reserved { from, until } => (from..until).contains(&age()).then_some("pending"),
-        }
-    }
-
-    fn is_too_new(self, server: &ServerState, id: i64) -> bool {
-        server.born(id) > server.timestamp() - self.get_lag
     }
 }
 

@@ -1,19 +1,16 @@
 //! Runs the command of a user with the address and the key of a server, within a time limit, and ends its process group.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::pin::pin;
-use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::{pin::pin, process::Stdio, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use animal_store_secrets::Redactor;
-use animal_store_secrets::printable::Printable;
+use super::report::Verdict;
+use animal_store_secrets::{Redactor, printable::Printable};
 
 /// The number of bytes at the end of an output that are kept.
 const TAIL: usize = 16 * 1024;
@@ -24,71 +21,58 @@ const BEFORE_TAIL: usize = 4 * 1024;
 /// The time for which the output of a command is read after its end: its child processes may hold the output open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
-/// The text that replaces the key of the server in an output.
+/// The text that stands for the key of the server in the command line, and in an output.
 const KEY: &str = "{key}";
 
-/// The way in which a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    WithCode(i32),
-    BySignal,
-    /// The command was killed because its time was up.
-    TooLate,
+/// The command line of a test suite, quoted for a shell.
+pub(super) fn line(command: &[OsString]) -> Printable {
+    let words = command.iter().map(|word| quoted(&word.to_string_lossy()));
+    words.collect::<Vec<_>>().join(" ").into()
 }
 
-/// A test suite.
-pub(super) struct Suite {
-    command: Vec<OsString>,
+/// Runs the command of a suite against a server. Returns the verdict, and the end of the output. An error is a sentence.
+pub(super) async fn run(
+    command: &[OsString],
     timeout: Duration,
-}
+    url: &str,
+    key: &str,
+) -> Result<(Verdict, Printable), String> {
+    let mut parts = command.iter().map(|part| filled_in(part, url, key));
+    let program = parts.next().unwrap_or_default();
+    let mut command = Command::new(&program);
+    command.args(parts).env("CHALLENGE_URL", url).env("CHALLENGE_KEY", key);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own, so that the child processes of the command can be ended with it.
+    command.process_group(0);
+    let child = command.spawn().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
+    let mut running = Running::new(child);
 
-impl Suite {
-    /// A suite that is run by a command, whose first part is the program.
-    pub(super) fn new(command: &[OsString], timeout: Duration) -> Suite {
-        Suite { command: command.to_vec(), timeout }
-    }
-
-    /// The command line, quoted for a shell.
-    pub(super) fn line(&self) -> Printable {
-        let words = self.command.iter().map(|word| quoted(&word.to_string_lossy()));
-        words.collect::<Vec<_>>().join(" ").into()
-    }
-
-    /// Runs the suite against a server. Returns the way in which it ended, and the end of its output. An error is a sentence.
-    pub(super) async fn run(&self, url: &str, key: &str) -> Result<(Ended, Printable), String> {
-        let mut parts = self.command.iter().map(|part| filled_in(part, url, key));
-        let program = parts.next().unwrap_or_default();
-        let mut command = Command::new(&program);
-        command.args(parts).env("CHALLENGE_URL", url).env("CHALLENGE_KEY", key);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that the child processes of the command can be ended with it.
-        command.process_group(0);
-        let child = command.spawn().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
-        let mut running = Running::new(child);
-
-        let tail = Mutex::new(Vec::new());
-        let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
-        let mut output = pin!(async { tokio::join!(keep_tail(stdout, &tail), keep_tail(stderr, &tail)) });
-        let mut ending = pin!(tokio::time::timeout(self.timeout, running.child.wait()));
-        let status = tokio::select! {
-            status = &mut ending => {
-                // Later output is of no interest.
-                let _ = tokio::time::timeout(LAST_OUTPUT, output).await;
-                status
-            }
-            _ = &mut output => ending.await,
-        };
-        let ended = match status {
-            Err(_elapsed) => Ended::TooLate,
-            Ok(Ok(status)) => status.code().map_or(Ended::BySignal, Ended::WithCode),
-            Ok(Err(error)) => return Err(format!("cannot wait for {}: {error}", program.display())),
-        };
-        let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut redactor = Redactor::default();
-        redactor.hide(key, KEY);
-        let output = redactor.redact_bytes(&tail);
-        Ok((ended, end_of(&String::from_utf8_lossy(&output)).into()))
-    }
+    let tail = Mutex::new(Vec::new());
+    let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
+    let mut output = pin!(async { tokio::join!(keep_tail(stdout, &tail), keep_tail(stderr, &tail)) });
+    let mut ending = pin!(tokio::time::timeout(timeout, running.child.wait()));
+    let status = tokio::select! {
+        status = &mut ending => {
+            // Later output is of no interest.
+            let _ = tokio::time::timeout(LAST_OUTPUT, output).await;
+            status
+        }
+        _ = &mut output => ending.await,
+    };
+    let verdict = match status {
+        Err(_elapsed) => Verdict::TimedOut,
+        Ok(Ok(status)) => match status.code() {
+            Some(0) => Verdict::Accepted,
+            Some(code) => Verdict::Refused { code },
+            None => Verdict::Crashed,
+        },
+        Ok(Err(error)) => return Err(format!("cannot wait for {}: {error}", program.display())),
+    };
+    let mut redactor = Redactor::default();
+    redactor.hide(key, KEY);
+    let output = redactor.redact_bytes(&tail.lock().unwrap_or_else(PoisonError::into_inner));
+    let text = String::from_utf8_lossy(&output);
+    Ok((verdict, text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..].into()))
 }
 
 /// A running command. Dropping it kills its process group.
@@ -129,19 +113,14 @@ impl Drop for Running {
 
 /// Completes at Ctrl-C, SIGTERM or SIGHUP.
 pub(super) fn interrupted() -> std::io::Result<impl Future<Output = ()>> {
-    let mut signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
-        .into_iter()
-        .map(signal)
-        .collect::<std::io::Result<Vec<_>>>()?;
+    let (mut interrupt, mut terminate, mut hangup) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
     Ok(async move {
-        std::future::poll_fn(|context| {
-            if signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
-                std::task::Poll::Ready(())
-            } else {
-                std::task::Poll::Pending
-            }
-        })
-        .await;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
     })
 }
 
@@ -155,23 +134,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// A part of a command line with the address and the key in it.
+/// A part of a command line with the address and the key in it. One that is not UTF-8 stays as it is.
 fn filled_in(part: &OsStr, url: &str, key: &str) -> OsString {
-    let mut out = Vec::new();
-    let mut rest = part.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        if let Some(after) = rest.strip_prefix(b"{url}") {
-            out.extend_from_slice(url.as_bytes());
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix(b"{key}") {
-            out.extend_from_slice(key.as_bytes());
-            rest = after;
-        } else {
-            out.push(*first);
-            rest = after;
-        }
-    }
-    OsString::from_vec(out)
+    part.to_str().map_or_else(|| part.to_owned(), |part| part.replace("{url}", url).replace(KEY, key).into())
 }
 
 async fn keep_tail(stream: Option<impl AsyncRead + Unpin>, tail: &Mutex<Vec<u8>>) {
@@ -185,34 +150,29 @@ async fn keep_tail(stream: Option<impl AsyncRead + Unpin>, tail: &Mutex<Vec<u8>>
     }
 }
 
-/// The end of a text.
-fn end_of(text: &str) -> &str {
-    &text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    async fn shell(script: &str, timeout: Duration) -> (Ended, String) {
-        let suite = Suite::new(&["sh", "-c", script].map(OsString::from), timeout);
-        let (ended, output) = suite.run("http://127.0.0.1:1/v1", "ask_1_secret").await.expect("a shell");
-        (ended, output.to_string())
+    async fn shell(script: &str, timeout: Duration) -> (Verdict, String) {
+        let command = ["sh", "-c", script].map(OsString::from);
+        let (verdict, output) = run(&command, timeout, "http://127.0.0.1:1/v1", "ask_1_secret").await.expect("a shell");
+        (verdict, output.to_string())
     }
 
     const LONG: Duration = Duration::from_mins(1);
 
     #[tokio::test]
     async fn a_command_gets_the_address_and_the_key_in_its_line_and_in_its_environment() {
-        let (ended, output) = shell("echo {url} {key}; echo $CHALLENGE_URL $CHALLENGE_KEY >&2; exit 3", LONG).await;
-        assert_eq!(ended, Ended::WithCode(3));
+        let (verdict, output) = shell("echo {url} {key}; echo $CHALLENGE_URL $CHALLENGE_KEY >&2; exit 3", LONG).await;
+        assert_eq!(verdict, Verdict::Refused { code: 3 });
         assert_eq!(output.lines().collect::<Vec<_>>(), ["http://127.0.0.1:1/v1 {key}"; 2]);
     }
 
     #[tokio::test]
     async fn a_command_that_takes_too_long_is_killed_with_what_it_has_started() {
-        let (ended, output) = shell("sleep 1000 & echo $!; wait", Duration::from_millis(300)).await;
-        assert_eq!(ended, Ended::TooLate);
+        let (verdict, output) = shell("sleep 1000 & echo $!; wait", Duration::from_millis(300)).await;
+        assert_eq!(verdict, Verdict::TimedOut);
         let started = output.trim().parse().ok().and_then(Pid::from_raw).expect("a process id");
         // The process is gone, or dead and not yet collected by its new parent.
         let is_dead = || {
@@ -226,8 +186,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_command_leaves_running_does_not_keep_it_from_ending() {
-        let (ended, output) = shell("sleep 1000 & echo done", LONG).await;
-        assert_eq!((ended, output.as_str()), (Ended::WithCode(0), "done\n"));
+        let (verdict, output) = shell("sleep 1000 & echo done", LONG).await;
+        assert_eq!((verdict, output.as_str()), (Verdict::Accepted, "done\n"));
     }
 
     #[tokio::test]
@@ -238,8 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_that_does_not_exist_is_an_error_with_its_name() {
-        let suite = Suite::new(&["./no-such-suite".into()], LONG);
-        let error = suite.run("", "").await.expect_err("no such file");
+        let error = run(&["./no-such-suite".into()], LONG, "", "").await.expect_err("no such file");
         assert!(error.contains("./no-such-suite"), "{error}");
     }
 }

@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::showing::Sight;
-use super::subject::{Kind, Subject};
-use crate::choices::Choice;
-use animal_store_reference::Plan;
+use super::{showing::Sight, subject::Subject};
+use crate::{challenge::command, choices::Choice, config::ChallengeArgs};
 use animal_store_secrets::printable::Printable;
 
 /// The version of the JSON report.
@@ -45,18 +43,6 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The result of running the suite against one server.
-#[derive(Clone)]
-pub(super) struct Trial {
-    pub(super) subject: Subject,
-    pub(super) verdict: Verdict,
-    pub(super) took: Duration,
-    /// The end of the suite's output.
-    pub(super) output: Printable,
-    /// The steps that show a missed fault: the effort of a suite to see it, and a request that shows it.
-    pub(super) shown_by: Option<(Sight, String)>,
-}
-
 /// The results of a challenge.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Report {
@@ -80,9 +66,10 @@ pub(super) struct Report {
 
 /// A server that was tried.
 #[derive(Clone, Debug, Serialize)]
-struct Tried {
+pub(super) struct Tried {
+    /// The place of the server among those that are tried.
     #[serde(skip)]
-    kind: Kind,
+    place: usize,
     name: String,
     /// The seed of a lawful server that makes many choices.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,11 +89,11 @@ struct Tried {
     #[serde(skip_serializing_if = "Option::is_none")]
     noticed: Option<bool>,
     #[serde(flatten)]
-    verdict: Verdict,
-    seconds: f64,
+    pub(super) verdict: Verdict,
+    pub(super) seconds: f64,
     /// The end of the suite's output, unless it accepted a lawful server.
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Printable>,
+    pub(super) output: Option<Printable>,
     /// The effort of a suite to see the fault, if this suite missed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_with: Option<Sight>,
@@ -116,6 +103,36 @@ struct Tried {
 }
 
 impl Tried {
+    /// The result of running the suite against a server: the verdict, the time that it took, the end of its output, and the steps that
+    /// show a missed fault.
+    pub(super) fn new(
+        subject: &Subject,
+        verdict: Verdict,
+        took: Duration,
+        output: Printable,
+        shown_by: Option<(Sight, String)>,
+    ) -> Tried {
+        let Subject { place, seed, vector } = subject;
+        let (choice, fault) = (subject.choice(), vector.faults.first());
+        let is_accepted = verdict == Verdict::Accepted;
+        let (seen_with, shown_by) = shown_by.map(|(sight, text)| (sight, Printable::from(text))).unzip();
+        Tried {
+            place: *place,
+            name: subject.name(),
+            seed: *seed,
+            choices: seed.map(|_| vector.differing().map(Choice::name).collect()),
+            requirement: choice.map(Choice::requirement).or(fault.map(|fault| fault.targets[0])).unwrap_or_default(),
+            breaks: fault.map(|fault| fault.targets.clone()).unwrap_or_default(),
+            does: choice.map(|choice| choice.does).or(fault.map(|fault| fault.does)).unwrap_or_default(),
+            noticed: fault.map(|_| !is_accepted),
+            verdict,
+            seconds: (took.as_secs_f64() * 1_000.0).round() / 1_000.0,
+            output: Some(output).filter(|_| !is_accepted && fault.is_none()),
+            seen_with,
+            shown_by,
+        }
+    }
+
     fn is_accepted(&self) -> bool {
         self.verdict == Verdict::Accepted
     }
@@ -139,14 +156,14 @@ struct Row {
 
 impl Report {
     /// A report in which nothing but the plain reference was tried.
-    pub(super) fn new(command: Printable, fast_windows: Option<u32>, plan: Plan, plain: &Trial) -> Report {
+    pub(super) fn new(args: &ChallengeArgs, plain_seconds: f64) -> Report {
         Report {
             schema_version: SCHEMA,
-            command,
-            plan: plan.name(),
-            fast_windows_seconds: fast_windows,
+            command: command::line(&args.command),
+            plan: args.plan.name(),
+            fast_windows_seconds: args.fast_windows,
             interrupted: false,
-            plain_seconds: seconds(plain.took),
+            plain_seconds,
             choices: Vec::new(),
             lawful: Vec::new(),
             faults: Vec::new(),
@@ -155,53 +172,30 @@ impl Report {
     }
 
     /// Adds the result of one trial.
-    pub(super) fn add(&mut self, trial: Trial) {
-        let Trial { subject, verdict, took, output, shown_by } = trial;
-        let (seen_with, shown_by) = shown_by.map(|(sight, text)| (sight, Printable::from(text))).unzip();
-        let mut tried = Tried {
-            name: subject.name(),
-            kind: subject.kind,
-            seed: None,
-            choices: None,
-            requirement: "",
-            breaks: Vec::new(),
-            does: "",
-            noticed: None,
-            verdict,
-            seconds: seconds(took),
-            output: Some(output).filter(|_| verdict != Verdict::Accepted),
-            seen_with,
-            shown_by,
+    pub(super) fn add(&mut self, tried: Tried) {
+        let list = match (tried.seed, tried.noticed) {
+            (Some(_), _) => &mut self.lawful,
+            (_, Some(_)) => &mut self.faults,
+            _ => &mut self.choices,
         };
-        match (tried.kind, subject.vector.choices.first(), subject.vector.faults.first()) {
-            (Kind::Lawful(seed), ..) => {
-                tried.seed = Some(seed);
-                tried.choices = Some(subject.vector.differing().map(Choice::name).collect());
-                self.lawful.push(tried);
-            }
-            (Kind::Choice(_), Some(choice), _) => {
-                (tried.requirement, tried.does) = (choice.requirement(), choice.does);
-                self.choices.push(tried);
-            }
-            (Kind::Fault(_), _, Some(fault)) => {
-                (tried.requirement, tried.does, tried.output) = (fault.targets[0], fault.does, None);
-                (tried.breaks, tried.noticed) = (fault.targets.clone(), Some(!tried.is_accepted()));
-                self.faults.push(tried);
-            }
-            _ => {}
-        }
+        list.push(tried);
     }
 
     /// Sorts the results in the order of the lists, and counts by requirement, in the order of the faults.
     pub(super) fn sort(&mut self) {
         for tried in [&mut self.choices, &mut self.lawful, &mut self.faults] {
-            tried.sort_by_key(|tried| tried.kind);
+            tried.sort_by_key(|tried| tried.place);
         }
         for tried in self.faults.iter().chain(&self.choices) {
-            let row = row_of(&mut self.requirements, tried.requirement);
-            let (count, refused) = match tried.kind {
-                Kind::Fault(_) => (&mut row.faults, &mut row.noticed),
-                _ => (&mut row.choices, &mut row.refused),
+            let rows = &mut self.requirements;
+            let place = rows.iter().position(|row| row.requirement == tried.requirement).unwrap_or(rows.len());
+            if place == rows.len() {
+                rows.push(Row { requirement: tried.requirement, ..Row::default() });
+            }
+            let row = &mut rows[place];
+            let (count, refused) = match tried.noticed {
+                Some(_) => (&mut row.faults, &mut row.noticed),
+                None => (&mut row.choices, &mut row.refused),
             };
             *count += 1;
             *refused += usize::from(!tried.is_accepted());
@@ -235,28 +229,17 @@ impl Report {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The whole report for people.
-    pub(super) fn text(&self) -> Printable {
+    /// The report for people: the whole, or the beginning, which fits on a screen.
+    pub(super) fn text(&self, is_whole: bool) -> Printable {
         let mut out = self.figures();
-        let width = self.requirements.iter().map(|row| row.requirement.len()).max().unwrap_or(0).max(11);
-        if !self.requirements.is_empty() {
+        if is_whole && !self.requirements.is_empty() {
+            let width = self.requirements.iter().map(|row| row.requirement.len()).max().unwrap_or(0).max(11);
             let _ = writeln!(out, "\n{:width$}  faults  noticed  choices  refused", "requirement");
+            for Row { requirement, faults, noticed, choices, refused } in &self.requirements {
+                let _ = writeln!(out, "{requirement:width$}  {faults:6}  {noticed:7}  {choices:7}  {refused:7}");
+            }
         }
-        for Row { requirement, faults, noticed, choices, refused } in &self.requirements {
-            let _ = writeln!(out, "{requirement:width$}  {faults:6}  {noticed:7}  {choices:7}  {refused:7}");
-        }
-        for section in self.sections() {
-            section.add(&mut out, usize::MAX);
-        }
-        out.into()
-    }
-
-    /// The beginning of the report, which fits on a screen.
-    pub(super) fn summary(&self) -> Printable {
-        let mut out = self.figures();
-        for section in self.sections() {
-            section.add(&mut out, section.room);
-        }
+        self.add_sections(&mut out, is_whole);
         out.into()
     }
 
@@ -284,72 +267,42 @@ impl Report {
         out
     }
 
-    fn sections(&self) -> [Section; 3] {
+    fn add_sections(&self, out: &mut String, is_whole: bool) {
+        let room = |lines| if is_whole { usize::MAX } else { lines };
         let choices = refused(&self.choices)
             .map(|choice| format!("  {}\n      {}\n{}", choice.name, choice.does, ending(choice)));
+        let title = "Lawful choices that were refused; `animal-lab serve --dev --choose NAME` starts such a server:";
+        add_section(out, title, choices.collect(), room(9));
         let seed = |lawful: &Tried| lawful.seed.unwrap_or_default();
         let seeds = refused(&self.lawful)
             .map(|lawful| format!("  animal-lab serve --dev --lawful {}\n{}", seed(lawful), ending(lawful)));
+        let title = "Lawful servers that make many choices and were refused; the JSON report names the choices:";
+        add_section(out, title, seeds.collect(), room(8));
         let missed = self.missed().into_iter().map(|fault| {
             let shown_by = fault.shown_by.as_ref().map(|shown_by| format!("      {shown_by}\n")).unwrap_or_default();
             format!("  {}\n      {} ({:.1} s)\n{shown_by}", fault.name, fault.does, fault.seconds)
         });
-        [
-            Section {
-                title: "Lawful choices that were refused; `animal-lab serve --dev --choose NAME` starts such a server:",
-                entries: choices.collect(),
-                room: 9,
-            },
-            Section {
-                title: "Lawful servers that make many choices and were refused; the JSON report names the choices:",
-                entries: seeds.collect(),
-                room: 8,
-            },
-            Section {
-                title: "Faults that were missed, the easiest to see first; `animal-lab serve --dev --fault NAME` starts such a server:",
-                entries: missed.collect(),
-                room: 15,
-            },
-        ]
+        let title = "Faults that were missed, the easiest to see first; `animal-lab serve --dev --fault NAME` starts such a server:";
+        add_section(out, title, missed.collect(), room(15));
     }
 }
 
-/// A list of servers in the report.
-struct Section {
-    title: &'static str,
-    /// The lines about each server.
-    entries: Vec<String>,
-    /// The number of lines that the summary has for the entries.
-    room: usize,
-}
-
-impl Section {
-    /// Adds the section, with as many entries as fit into this number of lines, but at least one.
-    fn add(&self, out: &mut String, room: usize) {
-        let Some(first) = self.entries.first() else { return };
-        let _ = write!(out, "\n{}\n{first}", self.title);
-        let (mut shown, mut lines) = (1, first.lines().count());
-        for entry in &self.entries[1..] {
-            lines += entry.lines().count();
-            if lines > room {
-                break;
-            }
-            out.push_str(entry);
-            shown += 1;
+/// Adds the lines about each server of a list, as many as fit into a number of lines, but at least about one.
+fn add_section(out: &mut String, title: &str, entries: Vec<String>, room: usize) {
+    let Some(first) = entries.first() else { return };
+    let _ = write!(out, "\n{title}\n{first}");
+    let (mut shown, mut lines) = (1, first.lines().count());
+    for entry in &entries[1..] {
+        lines += entry.lines().count();
+        if lines > room {
+            break;
         }
-        if shown < self.entries.len() {
-            let _ = writeln!(out, "  and {} more, which --report text=FILE lists", self.entries.len() - shown);
-        }
+        out.push_str(entry);
+        shown += 1;
     }
-}
-
-/// The row of a requirement, which is added if there is none.
-fn row_of<'a>(rows: &'a mut Vec<Row>, requirement: &'static str) -> &'a mut Row {
-    let place = rows.iter().position(|row| row.requirement == requirement).unwrap_or_else(|| {
-        rows.push(Row { requirement, ..Row::default() });
-        rows.len() - 1
-    });
-    &mut rows[place]
+    if shown < entries.len() {
+        let _ = writeln!(out, "  and {} more, which --report text=FILE lists", entries.len() - shown);
+    }
 }
 
 /// The verdict of the command, with the last lines of its output.
@@ -365,30 +318,32 @@ fn ending(Tried { verdict, seconds, output, .. }: &Tried) -> String {
     out
 }
 
-fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1_000.0).round() / 1_000.0
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::super::subject::Chosen;
     use super::*;
 
-    fn trial(subject: Subject, verdict: Verdict) -> Trial {
-        Trial {
-            subject,
-            verdict,
-            took: Duration::from_millis(1_500),
-            output: "<b>expected 20, got 50</b>".into(),
-            shown_by: Some((Sight::OrdinaryRequest, "shown by GET /pets".to_owned())),
+    fn tried(subject: &Subject, verdict: Verdict) -> Tried {
+        let shown_by = Some((Sight::OrdinaryRequest, "shown by GET /pets".to_owned()));
+        Tried::new(subject, verdict, Duration::from_millis(1_500), "<b>expected 20, got 50</b>".into(), shown_by)
+    }
+
+    /// An empty report of a challenge with this command.
+    fn report(command: &[&str]) -> Report {
+        #[derive(Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: ChallengeArgs,
         }
+        let line = [&["challenge", "--fast-windows", "5", "--"], command].concat();
+        Report::new(&Line::parse_from(line).args, 1.5)
     }
 
     /// A report on two choices and two seeds, one of each refused, and the faults of the page size, of which one is missed.
     fn sample() -> Report {
-        let command = "./suite --url {url} 'a b'".into();
-        let plain = trial(Subject::plain(), Verdict::Accepted);
-        let mut report = Report::new(command, Some(5), Plan::Free, &plain);
+        let mut report = report(&["./suite", "--url", "{url}", "a b"]);
         let patterns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let choices = patterns(&["list.order.random", "list.order.by-name"]);
         let faults = patterns(&["list.limit-default.fifty", "list.limit-default.ten"]);
@@ -397,7 +352,7 @@ mod tests {
         let verdicts = [Verdict::Accepted, refused, Verdict::Accepted, refused, Verdict::Accepted, Verdict::TimedOut];
         assert_eq!(subjects.len(), verdicts.len());
         for (subject, verdict) in subjects.into_iter().zip(verdicts).rev() {
-            report.add(trial(subject, verdict));
+            report.add(tried(&subject, verdict));
         }
         report.sort();
         report
@@ -409,7 +364,7 @@ mod tests {
         let refused = &refused(&report.choices).next().expect("a choice").name;
         let missed = &report.missed()[0].name;
         let noticed = &report.faults.iter().find(|fault| !fault.is_accepted()).expect("a fault").name;
-        let text = report.text().to_string();
+        let text = report.text(true).to_string();
         for part in [
             "./suite --url {url} 'a b'",
             "lawful choices    2 tried, 1 wrongly refused",
@@ -430,21 +385,20 @@ mod tests {
 
     #[test]
     fn the_summary_of_the_worst_suite_fits_on_60_lines_with_the_progress_and_says_how_many_servers_it_leaves_out() {
-        let plain = trial(Subject::plain(), Verdict::Accepted);
-        let mut report = Report::new("./suite".into(), Some(5), Plan::Free, &plain);
+        let mut report = report(&["./suite"]);
         let sights = [Sight::SeveralRequests, Sight::NearMiss, Sight::OrdinaryRequest];
         let subjects = Chosen { seeds: 20, ..Chosen::default() }.subjects().expect("servers");
         for (number, subject) in subjects.into_iter().enumerate() {
             let is_broken = !subject.vector.faults.is_empty();
-            let mut trial = trial(subject, if is_broken { Verdict::Accepted } else { Verdict::Crashed });
-            trial.output = "a line\n".repeat(20).into();
+            let mut tried = tried(&subject, if is_broken { Verdict::Accepted } else { Verdict::Crashed });
+            tried.output = tried.output.map(|_| "a line\n".repeat(20).into());
             let sight = sights[number % sights.len()];
-            trial.shown_by = Some((sight, format!("shown by {sight:?}")));
-            report.add(trial);
+            (tried.seen_with, tried.shown_by) = (Some(sight), Some(format!("shown by {sight:?}").into()));
+            report.add(tried);
         }
         report.interrupted = true;
         report.sort();
-        let (summary, text) = (report.summary().to_string(), report.text().to_string());
+        let (summary, text) = (report.text(false).to_string(), report.text(true).to_string());
         // The estimate, the progress and the message at the end are on standard error.
         let lines = summary.lines().count() + 1 + super::super::LINES_OF_PROGRESS + 1;
         assert!(lines <= 60, "{lines} lines");

@@ -1,15 +1,11 @@
 //! The request that shows a fault, for a suite that missed it: the first one of a tour that the broken server answers in another way
 //! than the reference.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use animal_store_reference::app::{App, AppOptions};
-use animal_store_reference::clock::Clock;
-use animal_store_reference::extension::ExtensionError;
 use animal_store_reference::keys::{StartKey, parse_given};
-use animal_store_reference::routes::router;
-use animal_store_reference::store::Store;
+use animal_store_reference::{clock::Clock, extension::ExtensionError, routes::router, store::Store};
 use animal_store_rules::near_misses::{Target, Values, near_misses};
 use animal_store_rules::trace::exchange::Request;
 use axum::body::Body;
@@ -19,9 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::faults::Fault;
-use crate::mock::clock::TestClock;
 use crate::{Lab, Variation};
+use crate::{faults::Fault, mock::clock::TestClock};
 
 /// A key that meets no limit in the tour, and a key with the smallest limit.
 const KEYS: [&str; 2] = ["a-Key-of-the-tour-4711", "another-Key-of-it-0815"];
@@ -145,12 +140,10 @@ pub(super) enum Sight {
 /// How a suite can show a fault: by a request, or else as the requirement says.
 pub(super) async fn how_to_show(fault: &Fault) -> Result<(Sight, String), ExtensionError> {
     let pair = Pair::new(fault).await?;
-    if !is_of_limits(fault) {
-        for (sight, name, request) in tour() {
-            if pair.tells_apart(&request).await {
-                return Ok((sight, format!("shown by {name}")));
-            }
-        }
+    if !is_of_limits(fault)
+        && let Some(shown) = pair.shown(Sight::NearMiss).await
+    {
+        return Ok(shown);
     }
     // Then the limit is used up, twice.
     for minute in ["a minute", "the next minute"] {
@@ -172,16 +165,7 @@ pub(super) async fn how_to_show(fault: &Fault) -> Result<(Sight, String), Extens
 
 /// Returns true if an ordinary request with a key shows a fault.
 pub(super) async fn is_ordinary(fault: &Fault) -> Result<bool, ExtensionError> {
-    if is_of_limits(fault) {
-        return Ok(false);
-    }
-    let pair = Pair::new(fault).await?;
-    for (method, target, body) in TOUR {
-        if pair.tells_apart(&with_key(asked(method, target, body))).await {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(!is_of_limits(fault) && Pair::new(fault).await?.shown(Sight::OrdinaryRequest).await.is_some())
 }
 
 /// Returns true if only a key that is used up shows a fault.
@@ -215,10 +199,15 @@ impl Pair {
         self.plain.answer(request).await != self.broken.answer(request).await
     }
 
-    /// Waits a second, and returns true if the servers answer a request in different ways.
-    async fn tells_apart(&self, request: &Request) -> bool {
-        self.pause(1);
-        self.differs(request).await
+    /// The first request of the tour, one a second, that the servers answer in different ways, with no more than this effort.
+    async fn shown(&self, at_most: Sight) -> Option<(Sight, String)> {
+        for (sight, name, request) in tour().into_iter().filter(|(sight, ..)| *sight <= at_most) {
+            self.pause(1);
+            if self.differs(&request).await {
+                return Some((sight, format!("shown by {name}")));
+            }
+        }
+        None
     }
 }
 

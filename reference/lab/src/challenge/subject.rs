@@ -4,46 +4,35 @@ use animal_store_reference::extension::ExtensionError;
 
 use super::showing;
 use crate::choices::{Choice, Maker, choices};
-use crate::faults::faults;
-use crate::pattern::begins;
 use crate::vector::{Vector, Wish};
+use crate::{faults::faults, lists::begins};
 
 /// A server that a suite is tried with.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Subject {
-    pub(super) kind: Kind,
+    /// The place of the server among those that are tried.
+    pub(super) place: usize,
+    /// The seed of a lawful server that makes many choices. A server without one makes one choice, has one fault, or is plain.
+    pub(super) seed: Option<u64>,
     /// The choices and faults of the server.
     pub(super) vector: Vector,
 }
 
-/// The kind of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// The plain reference.
-    Plain,
-    /// A lawful server whose choices are made by this seed.
-    Lawful(u64),
-    /// A server that makes one choice, or that is in one circumstance: the place in the list of choices.
-    Choice(usize),
-    /// A broken server: the place of its fault in the list of faults.
-    Fault(usize),
-}
-
 impl Subject {
-    /// The plain reference.
-    pub(super) fn plain() -> Subject {
-        Subject { kind: Kind::Plain, vector: Vector::default() }
+    /// The choice of a server that makes one choice.
+    pub(super) fn choice(&self) -> Option<&Choice> {
+        self.vector.choices.first().filter(|_| self.seed.is_none())
     }
 
     /// The axis of the choice of a server that makes one choice.
     fn axis(&self) -> Option<&'static str> {
-        self.vector.choices.first().filter(|_| matches!(self.kind, Kind::Choice(_))).map(Choice::axis)
+        self.choice().map(Choice::axis)
     }
 
     /// The name of the server.
     pub(super) fn name(&self) -> String {
-        match (&self.kind, self.vector.choices.first(), self.vector.faults.first()) {
-            (Kind::Lawful(seed), ..) => format!("seed {seed}"),
+        match (self.seed, self.choice(), self.vector.faults.first()) {
+            (Some(seed), ..) => format!("seed {seed}"),
             (_, Some(choice), _) => choice.name(),
             (_, _, Some(fault)) => fault.name.clone(),
             _ => "the plain reference".to_owned(),
@@ -98,41 +87,41 @@ impl Chosen<'_> {
     /// The selected servers, lawful ones first.
     pub(super) fn subjects(&self) -> Result<Vec<Subject>, String> {
         let mut subjects = Vec::new();
+        let mut add = |seed, vector| {
+            let place = subjects.len();
+            subjects.push(Subject { place, seed, vector });
+        };
         // A suite that needs the server to the end can only fail where its access ends: such a choice is tried by name.
         let is_tried =
             |choice: &Choice| choice.maker != Maker::Reference && (!choice.ends_access() || !self.choices.is_empty());
-        let choices: Vec<Choice> = choices().into_iter().filter(is_tried).collect();
-        for place in self.named(self.choices, "choice", choices.iter().map(Choice::name))? {
-            let vector = Vector { choices: vec![choices[place].clone()], ..Vector::default() };
-            subjects.push(Subject { kind: Kind::Choice(place), vector });
+        let choices = choices().into_iter().filter(is_tried).collect();
+        for choice in self.named(self.choices, "choice", choices, Choice::name)? {
+            add(None, Vector { choices: vec![choice], ..Vector::default() });
         }
         for seed in 1..=self.seeds {
-            let wish = Wish { lawful: Some(seed), ..Wish::default() };
-            let vector = Vector::new(&wish).map_err(|error| error.to_string())?;
-            subjects.push(Subject { kind: Kind::Lawful(seed), vector });
+            add(Some(seed), Vector::new(&Wish { lawful: Some(seed), ..Wish::default() })?);
         }
-        let faults = faults();
-        for place in self.named(self.faults, "fault", faults.iter().map(|fault| fault.name.clone()))? {
-            let vector = Vector { faults: vec![faults[place].clone()], ..Vector::default() };
-            subjects.push(Subject { kind: Kind::Fault(place), vector });
+        for fault in self.named(self.faults, "fault", faults(), |fault| fault.name.clone())? {
+            add(None, Vector { faults: vec![fault], ..Vector::default() });
         }
         Ok(subjects)
     }
 
-    /// The places of the names that match one of the patterns, or of all names if there is no pattern of either kind.
-    fn named(
+    /// Those whose names match one of the patterns, or all if there is no pattern of either kind.
+    fn named<T>(
         &self,
         patterns: &[String],
         kind: &str,
-        names: impl Iterator<Item = String>,
-    ) -> Result<Vec<usize>, String> {
-        let names: Vec<String> = names.collect();
-        if let Some(none) = patterns.iter().find(|pattern| !names.iter().any(|name| begins(pattern, name))) {
+        mut all: Vec<T>,
+        name: fn(&T) -> String,
+    ) -> Result<Vec<T>, String> {
+        if let Some(none) = patterns.iter().find(|pattern| !all.iter().any(|one| begins(pattern, &name(one)))) {
             return Err(format!("no {kind} matches `{none}`: `animal-lab {kind}s` lists all"));
         }
-        let all = self.choices.is_empty() && self.faults.is_empty();
-        let is_chosen = |name: &String| all || patterns.iter().any(|pattern| begins(pattern, name));
-        Ok((0..names.len()).filter(|place| is_chosen(&names[*place])).collect())
+        if !self.choices.is_empty() || !self.faults.is_empty() {
+            all.retain(|one| patterns.iter().any(|pattern| begins(pattern, &name(one))));
+        }
+        Ok(all)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Choices about animals: their order, their ids, the accepted bodies, and the delay until an animal is visible.
 
+use fastrand::Rng;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Builds, Choice, Members, of, other, own};
+use super::{Builds, Choice, Members, other, own};
 use crate::ServerState;
 use crate::members::{change, set_missing};
-use crate::view::{Course, Order};
 
 impl Choice {
     /// Refuses the bodies of some creations.
@@ -29,12 +29,26 @@ impl Choice {
     }
 }
 
+/// A server that has animals at the start.
+fn stock(count: usize, short: &'static str, does: &'static str) -> Choice {
+    other("list.complete/stock", short, does).sets(|setting| setting.stock = count)
+}
+
+/// The axis of the later states of animals.
+const TRANSITIONS: &str = "pet.status-transitions";
+
+/// The axis of the names that are refused or changed.
+const NAMES: &str = "pet.name-constraints";
+
 pub(super) fn choices() -> Vec<Choice> {
     vec![
         own("list.order", "newest-first", "The newest animal comes first."),
-        other("list.order", "oldest-first", "The oldest animal comes first.").views(|view| view.order = Order::Oldest),
-        other("list.order", "by-name", "Animals are listed by name.").views(|view| view.order = Order::ByName),
-        other("list.order", "random", "Each list has an order of its own.").views(|view| view.order = Order::Random),
+        other("list.order", "oldest-first", "The oldest animal comes first.")
+            .views(|view| view.order = Some(|pets, _| pets.reverse())),
+        other("list.order", "by-name", "Animals are listed by name.")
+            .views(|view| view.order = Some(|pets, _| pets.sort_by_key(|pet| pet["name"].to_string()))),
+        other("list.order", "random", "Each list has an order of its own.")
+            .views(|view| view.order = Some(|pets, server| Rng::with_seed(server.count()).shuffle(pets))),
         own("list.pagination", "first-page-only", "Only the first page can be had, and nothing leads to another."),
         other("list.pagination", "next-link", "A full page has a Link to the next one, by an offset.")
             .views(|view| view.links_pages = true),
@@ -59,21 +73,15 @@ pub(super) fn choices() -> Vec<Choice> {
         other("get.success", "4-s-later", "An animal can be fetched 4 s later.")
             .views(|view| view.get_lag = SignedDuration::from_secs(4)),
         own("list.complete/stock", "no-stock", "There is no animal at the start."),
-        other("list.complete/stock", "stock-of-30", "There are 30 animals at the start.")
-            .sets(|setting| setting.stock = 30),
-        other("list.complete/stock", "stock-of-400", "There are 400 animals at the start.")
-            .sets(|setting| setting.stock = 400),
-        other(
-            "list.complete/stock",
-            "stock-renamed-by-others",
-            "There are 50 animals at the start, sometimes renamed.",
-        )
-        .sets(|setting| setting.stock = 50)
-        .after(|_, response, server| {
-            let renamed = server.count() / 40;
-            let other = |name: &str| name.starts_with("Stock").then(|| format!("{name} {renamed}"));
-            response.edit_pets(|pet| change(pet, "name", |name| Some(other(name.as_str()?)?.into())));
-        }),
+        stock(30, "stock-of-30", "There are 30 animals at the start."),
+        stock(400, "stock-of-400", "There are 400 animals at the start."),
+        stock(50, "stock-renamed-by-others", "There are 50 animals at the start, sometimes renamed.").after(
+            |_, response, server| {
+                let renamed = server.count() / 40;
+                let other = |name: &str| name.starts_with("Stock").then(|| format!("{name} {renamed}"));
+                response.edit_pets(|pet| change(pet, "name", |name| Some(other(name.as_str()?)?.into())));
+            },
+        ),
         own("create.unknown-members", "ignored", "Members that are not described are ignored."),
         other("create.unknown-members", "refused", "A body with members that are not described is refused with 400.")
             .refuses(|pet, _| pet.keys().any(|key| !["name", "categoryId", "status", "id"].contains(&key.as_str()))),
@@ -87,28 +95,15 @@ pub(super) fn choices() -> Vec<Choice> {
         other("pet.status-default", "available", "An animal that was created without a status is available.")
             .edit_created(|pet| set_missing(pet, "status", "available")),
         other("pet.status-default", "pending-after-creation", "An animal created without a status is pending later.")
-            .sends(of(|request| request.lacks("status")), |response| {
-                response.edit_pets(|pet| drop(pet.remove("status")));
-            })
+            .shows_in(|request| request.lacks("status"), |pet| drop(pet.remove("status")))
             .edit_created(|pet| set_missing(pet, "status", "pending")),
-        own("pet.status-transitions", "none", "The status of an animal never changes."),
-        other("pet.status-transitions", "sold-in-a-minute", "An available animal is sold a minute after it is read.")
-            .views(|view| view.course = Some(Course::SoldAfterRead(SignedDuration::from_mins(1)))),
-        other(
-            "pet.status-transitions",
-            "sold-in-six-seconds",
-            "An available animal is sold six seconds after its 201.",
-        )
-        .views(|view| view.course = Some(Course::SoldAfterCreation(SignedDuration::from_secs(6)))),
-        other(
-            "pet.status-transitions",
-            "reserved-for-a-time",
-            "An available animal is pending from 10 s to 40 s of age.",
-        )
-        .views(|view| {
-            let (from, until) = (SignedDuration::from_secs(10), SignedDuration::from_secs(40));
-            view.course = Some(Course::Reserved { from, until });
-        }),
+        own(TRANSITIONS, "none", "The status of an animal never changes."),
+        other(TRANSITIONS, "sold-in-a-minute", "An available animal is sold a minute after it is read.")
+            .views(|view| view.course = Some(|_, read| (read?.as_secs() >= 60).then_some("sold"))),
+        other(TRANSITIONS, "sold-in-six-seconds", "An available animal is sold six seconds after its 201.")
+            .views(|view| view.course = Some(|age, _| (age.as_secs() >= 6).then_some("sold"))),
+        other(TRANSITIONS, "reserved-for-a-time", "An available animal is pending from 10 s to 40 s of age.")
+            .views(|view| view.course = Some(|age, _| (10..40).contains(&age.as_secs()).then_some("pending"))),
         own("create.integral-number", "any-form", "7.0 and 7e0 are 7."),
         other("create.integral-number", "digits-only", "A category id with a point or an exponent gets 400.")
             .refuses(|pet, _| pet.get("categoryId").is_some_and(Value::is_f64)),
@@ -117,21 +112,15 @@ pub(super) fn choices() -> Vec<Choice> {
             .refuses(|pet, _| pet.get("categoryId").is_some_and(|category| category != &json!(1))),
         other("pet.categories", "positive", "Only positive category ids are known; others are refused with 400.")
             .refuses(|pet, _| pet.get("categoryId").and_then(Value::as_i64).is_some_and(|category| category < 1)),
-        own("pet.name-constraints", "any-text", "Any text is a name."),
-        other("pet.name-constraints", "normalised", "Names are trimmed and in Unicode form C.").edit_created(|pet| {
-            change(pet, "name", |name| Some(name.as_str()?.trim().nfc().collect::<String>().into()));
-        }),
-        other("pet.name-constraints", "ascii", "Names beyond ASCII are refused with 400.")
-            .refuses_names(400, |name| !name.is_ascii()),
-        other("pet.name-constraints", "ten-characters", "Names of more than ten characters are refused with 422.")
+        own(NAMES, "any-text", "Any text is a name."),
+        other(NAMES, "normalised", "Names are trimmed and in Unicode form C.")
+            .reads("name", |name| Some(name.as_str()?.trim().nfc().collect::<String>().into())),
+        other(NAMES, "ascii", "Names beyond ASCII are refused with 400.").refuses_names(400, |name| !name.is_ascii()),
+        other(NAMES, "ten-characters", "Names of more than ten characters are refused with 422.")
             .refuses_names(422, |name| name.chars().count() > 10),
-        other(
-            "pet.name-constraints",
-            "short-and-printable",
-            "Names that are blank, unprintable or over 40 bytes get 422.",
-        )
-        .refuses_names(422, |name| name.trim().is_empty() || name.len() > 40 || name.chars().any(char::is_control)),
-        other("pet.name-constraints", "unique", "A name that is taken is refused with 400.").refuses(|pet, server| {
+        other(NAMES, "short-and-printable", "Names that are blank, unprintable or over 40 bytes get 422.")
+            .refuses_names(422, |name| name.trim().is_empty() || name.len() > 40 || name.chars().any(char::is_control)),
+        other(NAMES, "unique", "A name that is taken is refused with 400.").refuses(|pet, server| {
             pet.contains_key("name") && server.newest().iter().any(|known| known["name"] == pet["name"])
         }),
     ]

@@ -5,8 +5,6 @@ use super::{Builds, Choice, other, own};
 /// The number of requests that callers without a key may send in a minute.
 const ALLOWANCE: u64 = 40;
 
-const MINUTE: i64 = 60;
-
 impl Choice {
     /// Reports a limit to callers without a valid key.
     fn reports_to_anonymous(self, limit: i64) -> Choice {
@@ -34,13 +32,11 @@ pub fn choices() -> Vec<Choice> {
                 if is_open && server.key_of(request).is_some() {
                     return;
                 }
-                let now = server.now();
-                let ends = now - now.rem_euclid(MINUTE) + MINUTE;
-                let used = server.count_within(MINUTE);
+                let used = server.count_within(server.window());
                 if used > ALLOWANCE {
-                    response.refuse_for(ends - now);
+                    response.refuse_for(server.window_end() - server.now());
                 }
-                response.set_limits(ALLOWANCE, ALLOWANCE.saturating_sub(used), ends);
+                response.set_limits(ALLOWANCE, ALLOWANCE.saturating_sub(used), server.window_end());
             }),
     ]
 }

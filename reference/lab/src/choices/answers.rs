@@ -5,19 +5,15 @@ use std::time::Duration;
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Builds, Choice, at, of, other, own};
+use super::{Builds, Choice, at, of, other, own, set};
 use crate::{Delivery, Request, Response};
 
 /// The page of nginx for a bad request.
 const NGINX_PAGE: &str = "<html>\r\n<head><title>400 Bad Request</title></head>\r\n<body>\r\n\
      <center><h1>400 Bad Request</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n";
 
-fn is_operation(request: &Request) -> bool {
-    request.is_list() || request.is_create() || request.is_get() || request.is_orders()
-}
-
 fn is_bad_limit(request: &Request) -> bool {
-    request.is_list() && request.parameter("limit").is_some() && !matches!(request.number_of("limit"), Some(1..=100))
+    request.lists_by("limit") && !matches!(request.number_of("limit"), Some(1..=100))
 }
 
 fn has_two_credentials(request: &Request) -> bool {
@@ -35,13 +31,18 @@ fn spread(value: &Value) -> String {
 }
 
 fn leave_only_the_status(response: &mut Response) {
-    response.body.clear();
-    response.remove("content-type");
+    response.clear_body();
     response.remove_limits();
 }
 
+/// The challenge to a caller without a valid key.
+const CHALLENGE: &str = r#"Bearer realm="animals", error="invalid_token""#;
+
 /// The link to the description of the interface.
 const DESCRIPTION: &str = r#"</openapi.json>; rel="service-desc""#;
+
+/// The axis of the words of errors.
+const CODES: &str = "errors.codes";
 
 /// 5 December 2030, in Unix seconds.
 const REMOVAL: i64 = 1_922_659_200;
@@ -77,14 +78,8 @@ pub(super) fn choices() -> Vec<Choice> {
         other("list.limit-out-of-range", "ignored", "A limit outside 1 to 100 counts as none.")
             .edits(is_bad_limit, |request| request.set_parameter("limit", None)),
         own("list.unknown-status", "refused", "A filter for an unknown status is refused with 400."),
-        other("list.unknown-status", "matches-nothing", "A filter for an unknown status matches no animal.").inside(
-            |request, response, _| {
-                let unknown = |status| !["available", "pending", "sold"].contains(&status);
-                if response.status == 400 && request.is_list() && request.parameter("status").is_some_and(unknown) {
-                    response.become_json(200, json!([]));
-                }
-            },
-        ),
+        other("list.unknown-status", "matches-nothing", "A filter for an unknown status matches no animal.")
+            .inside(at(400, Request::lists_by_unknown_status), |response| response.become_json(200, json!([]))),
         own("get.malformed-id-status", "not-found", "An id that is no int64 is answered with 404."),
         other("get.malformed-id-status", "bad-request", "A malformed id gets 400.")
             .turns([404, 400], Request::gets_malformed),
@@ -98,16 +93,15 @@ pub(super) fn choices() -> Vec<Choice> {
         own("pet.extra-members", "none", "An animal has the described members and no others."),
         other("pet.extra-members", "several", "An animal has a time of creation, a category object and a weight.")
             .shows(|pet| {
-                pet.insert("createdAt".to_owned(), json!("2026-01-01T00:00:00Z"));
-                pet.insert("category".to_owned(), json!({"id": pet["categoryId"], "name": null}));
-                pet.insert("weight".to_owned(), json!(1.5e3));
+                set(pet, "createdAt", "2026-01-01T00:00:00Z");
+                set(pet, "category", json!({"id": pet["categoryId"], "name": null}));
+                set(pet, "weight", 1.5e3);
             }),
         other("pet.extra-members", "deeply-nested", "Some animals have a member that is nested a hundred levels deep.")
             .shows(|pet| {
                 // Spread over lines, a hundred of them would take a mebibyte.
                 if pet["id"].as_i64().is_some_and(|id| id % 10 == 0) {
-                    let deep = (0..100).fold(json!(1), |inner, _| Value::Array(vec![inner]));
-                    pet.insert("ancestors".to_owned(), deep);
+                    set(pet, "ancestors", (0..100).fold(json!(1), |inner, _| json!([inner])));
                 }
             }),
         own("create.success", "no-location", "A 201 has no Location."),
@@ -118,29 +112,24 @@ pub(super) fn choices() -> Vec<Choice> {
                 response.set("location", format!("{}/pets/{}", server.base_path(), pet["id"]));
             },
         ),
-        own("errors.codes", "words", "Codes are English words, messages English sentences."),
-        other("errors.codes", "numbers-and-details", "Codes are numbers, messages German, and there are more members.")
-            .after(|_, response, _| {
-                response.edit_error(|error| {
-                    error.insert("code".to_owned(), json!("E-4711"));
-                    error.insert("message".to_owned(), json!("Das geht nicht: \u{201e}prüfen\u{201c} \u{1f422}\n"));
-                    error.insert("traceId".to_owned(), json!("00-aa-bb-01"));
-                    error.insert("errors".to_owned(), json!([{"field": "name", "status": "missing"}]));
-                });
+        own(CODES, "words", "Codes are English words, messages English sentences."),
+        other(CODES, "numbers-and-details", "Codes are numbers, messages German, and there are more members.")
+            .edits_errors(|error| {
+                set(error, "code", "E-4711");
+                set(error, "message", "Das geht nicht: \u{201e}prüfen\u{201c} \u{1f422}\n");
+                set(error, "traceId", "00-aa-bb-01");
+                set(error, "errors", json!([{"field": "name", "status": "missing"}]));
             }),
-        other(
-            "errors.codes",
-            "status-phrases",
-            "Codes are the phrases of the status in capitals, with short messages.",
-        )
-        .after(|_, response, _| {
-            let phrase = StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
-            let phrase = phrase.unwrap_or("Error");
-            response.edit_error(|error| {
-                error.insert("code".to_owned(), json!(phrase.to_uppercase().replace(' ', "_")));
-                error.insert("message".to_owned(), json!(phrase));
-            });
-        }),
+        other(CODES, "status-phrases", "Codes are the phrases of the status in capitals, with short messages.").after(
+            |_, response, _| {
+                let status = StatusCode::from_u16(response.status).unwrap_or_default();
+                let phrase = status.canonical_reason().unwrap_or("Error");
+                response.edit_error(|error| {
+                    set(error, "code", phrase.to_uppercase().replace(' ', "_"));
+                    set(error, "message", phrase);
+                });
+            },
+        ),
         own("service.json", "compact", "JSON has no white space, and text is UTF-8."),
         other("service.json", "spread-and-escaped", "JSON is spread over lines, and escapes what is beyond ASCII.")
             .after(|_, response, _| {
@@ -151,19 +140,13 @@ pub(super) fn choices() -> Vec<Choice> {
         own("service.json/media-type", "bare-media-type", "The media type has no parameter."),
         other("service.json/media-type", "charset-and-capitals", "The media type has a charset, and capitals.").sends(
             |_, response, _| response.header("content-type") == "application/json",
-            |response| {
-                response.set("content-type", "Application/JSON;charset=UTF-8");
-            },
+            |response| response.set("content-type", "Application/JSON;charset=UTF-8"),
         ),
         own("auth.challenge", "bearer", "A 401 has WWW-Authenticate: Bearer."),
         other("auth.challenge", "none", "A 401 has no challenge.")
             .after(|_, response, _| response.remove("www-authenticate")),
-        other("auth.challenge", "realm-and-error", "A 401 has a challenge with a realm and an error.").answered(
-            401,
-            |_, response, _| {
-                response.set("www-authenticate", r#"Bearer realm="animals", error="invalid_token""#);
-            },
-        ),
+        other("auth.challenge", "realm-and-error", "A 401 has a challenge with a realm and an error.")
+            .answered(401, |_, response, _| response.set("www-authenticate", CHALLENGE)),
         own("auth.scheme-case", "any-case", "The scheme may be written in any case."),
         other("auth.scheme-case", "exact", "The scheme has to be written as Bearer.")
             .edits(|request| request.token().is_none(), |request| drop(request.headers.remove("authorization"))),
@@ -177,23 +160,17 @@ pub(super) fn choices() -> Vec<Choice> {
                 response.set_body("text/html", NGINX_PAGE);
             }),
         own("orders.answer", "empty-array", "Store orders are an empty array."),
-        other("orders.answer", "not-implemented", "Store orders get 501.").inside(|request, response, _| {
-            if request.is_orders() && response.status == 200 {
-                response.refuse(501);
-            }
-        }),
-        other("orders.answer", "payment-required", "Store orders get 402.").inside(|request, response, _| {
-            if request.is_orders() && response.status == 200 {
-                response.refuse(402);
-            }
-        }),
+        other("orders.answer", "not-implemented", "Store orders get 501.")
+            .inside(at(200, Request::is_orders), |response| response.refuse(501)),
+        other("orders.answer", "payment-required", "Store orders get 402.")
+            .inside(at(200, Request::is_orders), |response| response.refuse(402)),
         other("orders.answer", "object", "Store orders are an object with an array in it.")
             .sends(at(200, Request::is_orders), |response| response.set_json(json!({"orders": [], "next": null}))),
         other("orders.answer", "no-content", "Store orders get 204.")
             .sends(at(200, Request::is_orders), Response::empty),
         own("errors.elsewhere", "error", "Unknown paths and methods get an Error and rate-limit headers."),
         other("errors.elsewhere", "bare-status", "Unknown paths and methods get a status and nothing else.")
-            .sends(of(|request| !is_operation(request)), leave_only_the_status),
+            .sends(of(|request| !request.is_operation()), leave_only_the_status),
         own("versioning.lifetime", "gone", "Once it is removed, GET /pets/{petId} gets 410 with a valid key."),
         other("versioning.lifetime", "unknown-path", "Once removed, GET /pets/{petId} gets a bare 404, key or not.")
             .once_removed(|response| {
@@ -203,7 +180,7 @@ pub(super) fn choices() -> Vec<Choice> {
         other("versioning.lifetime", "redirected", "Once removed, GET /pets/{petId} leads to the list, key or not.")
             .once_removed(|response| {
                 response.status = 301;
-                response.set_body("text/html", "<h1>Moved</h1>");
+                response.set_page("Moved");
                 response.set("location", "/v1/pets?status=available");
             }),
         own("versioning.deprecation-signals", "sunset-and-link", "The removal is announced by Sunset and Link."),

@@ -1,11 +1,8 @@
 //! Choices of intermediaries between client and server, with which the server stays lawful.
 
-use std::collections::HashMap;
-use std::io::Write;
+use std::{collections::HashMap, io::Write};
 
-use animal_store_reference::respond::http_date;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::{Compression, write::GzEncoder};
 
 use super::{Builds, Choice, between, own};
 use crate::{ConnectionNumber, Delivery, Request, Response, ServerState};
@@ -20,12 +17,12 @@ const OFF: i64 = 120;
 type Passed = HashMap<ConnectionNumber, u32>;
 
 fn close_silently(request: &mut Request, server: &ServerState) -> Option<Response> {
-    let is_over = server.own(|passed: &mut Passed| {
+    let passed = server.own(|passed: &mut Passed| {
         let count = passed.entry(request.connection).or_default();
         *count += 1;
-        *count > MOST_ON_A_CONNECTION && passed.remove(&request.connection).is_some()
+        *count
     });
-    is_over.then(|| {
+    (passed > MOST_ON_A_CONNECTION).then(|| {
         let mut response = Response::new(200);
         // A part of the body must be missing for the connection to end.
         response.set_body("text/plain", "never sent");
@@ -50,10 +47,7 @@ fn compress(_: &Request, response: &mut Response, _: &ServerState) {
 impl Choice {
     /// Lets a gateway write `Date` by a clock that is this many seconds ahead.
     fn dates(self, seconds: i64) -> Choice {
-        self.after(move |_, response, server| {
-            let date = u64::try_from(server.now() + seconds).unwrap_or_default();
-            response.headers.insert("date", http_date(date));
-        })
+        self.after(move |_, response, server| response.set_date("date", server.now() + seconds))
     }
 
     /// Lets a gateway answer one request in the place of the server, which never sees it.
@@ -62,7 +56,7 @@ impl Choice {
     }
 }
 
-fn page(status: u16, title: &str) -> Response {
+pub(super) fn page(status: u16, title: &str) -> Response {
     let mut response = Response::new(status);
     response.set("server", "gateway");
     response.set_body(

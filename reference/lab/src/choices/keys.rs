@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::intermediaries::page;
 use super::{Builds, Choice, between, own};
-use crate::Response;
 
 /// The axis of the choices. Clients that need the server to the end cannot do with them.
 pub(super) const AXIS: &str = "auth.key-lifecycle";
@@ -31,12 +31,10 @@ impl Choice {
             let now = server.now();
             let left = server.own(|refused: &mut Refused| refused.locked_until - now);
             (left > 0).then(|| {
-                let mut response = Response::new(status);
+                let mut response = page(status, "Too many attempts");
                 if status == 429 {
                     response.set("retry-after", left);
                 }
-                response.set("server", "gateway");
-                response.set_body("text/html", "<h1>Too many attempts</h1>");
                 response
             })
         })

@@ -5,11 +5,25 @@ use crate::Request;
 use crate::limiter::{Anchor, Written};
 use animal_store_reference::rate_limit::BanPolicy;
 
-impl Choice {
-    /// Does not count some requests with responses of some statuses, or only in their own responses.
-    fn spares(self, free: fn(&Request, status: u16) -> bool, gives_back: bool) -> Choice {
-        self.limits(move |policy| (policy.free, policy.gives_back) = (Some(free), gives_back))
-    }
+/// Another kind of window.
+fn window(short: &'static str, does: &'static str, anchor: Anchor) -> Choice {
+    other("headers.window", short, does).limits(move |policy| policy.anchor = anchor)
+}
+
+/// A server that does not count some requests with responses of some statuses, or only in their own responses.
+fn spares(short: &'static str, does: &'static str, free: fn(&Request, u16) -> bool, gives_back: bool) -> Choice {
+    other("headers.refused-count", short, does)
+        .limits(move |policy| (policy.free, policy.gives_back) = (Some(free), gives_back))
+}
+
+/// A key that other clients use as well.
+fn by_others(short: &'static str, does: &'static str) -> Choice {
+    circumstance("headers.remaining-falls", short, does)
+}
+
+/// A server whose clock starts at a time.
+fn at_time(short: &'static str, does: &'static str, time: &'static str) -> Choice {
+    circumstance("headers.reset-time", short, does).sets(|setting| setting.start_at = Some(time))
 }
 
 fn failed(_: &Request, status: u16) -> bool {
@@ -30,7 +44,7 @@ fn got_400(_: &Request, status: u16) -> bool {
     status == 400
 }
 
-fn created_with_400(request: &Request, status: u16) -> bool {
+fn bad_body(request: &Request, status: u16) -> bool {
     status == 400 && request.is_create()
 }
 
@@ -39,21 +53,28 @@ fn created_with_400(request: &Request, status: u16) -> bool {
 pub fn choices() -> Vec<Choice> {
     vec![
         own("headers.window", "utc-minute", "A window is a minute of the clock, counted by the reference itself."),
-        other("headers.window", "first-request", "A window begins with the first request after the last one.")
-            .limits(|policy| policy.anchor = Anchor::Request),
-        other("headers.window", "sliding-log", "The last minute's requests count; Reset is when the oldest one ends.")
-            .limits(|policy| policy.anchor = Anchor::Log(60)),
-        other("headers.window", "log-in-slots", "The last minute's requests count, in slots of ten seconds.")
-            .limits(|policy| (policy.anchor, policy.slot) = (Anchor::Log(60), Some(10))),
-        other("headers.window", "log-until-empty", "The last minute's requests count; Reset is when all have ended.")
-            .limits(|policy| policy.anchor = Anchor::Draining(60)),
-        other("headers.window", "log-in-slots-until-empty", "The last minute's ten-second slots count, until all end.")
-            .limits(|policy| (policy.anchor, policy.slot) = (Anchor::Draining(60), Some(10))),
-        other("headers.window", "sliding-counter", "The part of the last window less than a minute ago counts.")
-            .limits(|policy| policy.anchor = Anchor::Sliding),
-        other("headers.window", "sliding-counter-next", "Like sliding-counter, with the Reset of the next request.")
-            .limits(|policy| policy.anchor = Anchor::SlidingNext),
-        other("headers.window", "clock-minute", "A window is a minute of the clock.").limits(|_| {}),
+        window("first-request", "A window begins with the first request after the last one.", Anchor::Request),
+        window("sliding-log", "The last minute's requests count; Reset is when the oldest one ends.", Anchor::Log(60)),
+        window("log-in-slots", "The last minute's requests count, in slots of ten seconds.", Anchor::Log(60))
+            .limits(|policy| policy.slot = Some(10)),
+        window(
+            "log-until-empty",
+            "The last minute's requests count; Reset is when all have ended.",
+            Anchor::Draining(60),
+        ),
+        window(
+            "log-in-slots-until-empty",
+            "The last minute's ten-second slots count, until all end.",
+            Anchor::Draining(60),
+        )
+        .limits(|policy| policy.slot = Some(10)),
+        window("sliding-counter", "The part of the last window less than a minute ago counts.", Anchor::Sliding),
+        window(
+            "sliding-counter-next",
+            "Like sliding-counter, with the Reset of the next request.",
+            Anchor::SlidingNext,
+        ),
+        window("clock-minute", "A window is a minute of the clock.", Anchor::Clock),
         own("headers.window/reported", "reports-fewer-left", "The headers report the window with fewer requests left."),
         other("headers.window/reported", "reports-day", "The headers report the day.")
             .limits(|policy| policy.reports_day = true),
@@ -63,30 +84,15 @@ pub fn choices() -> Vec<Choice> {
         other("headers.window/counted", "counted-when-answered", "Remaining is what is left when the response leaves.")
             .limits(|policy| policy.written = Written::OnAnswer),
         own("headers.refused-count", "counted", "Every admitted request counts, whatever its outcome."),
-        other("headers.refused-count", "free", "Requests that fail use nothing up.").spares(failed, false),
-        other("headers.refused-count", "malformed-free", "Malformed requests use nothing up.").spares(malformed, false),
-        other(
-            "headers.refused-count",
-            "bad-request-free",
-            "Requests that get 400 use nothing up, unlike other failures.",
-        )
-        .spares(got_400, false),
-        other(
-            "headers.refused-count",
-            "bad-body-free",
-            "Creations that get 400 use nothing up, unlike other failures.",
-        )
-        .spares(created_with_400, false),
-        other("headers.refused-count", "bad-body-given-back", "Creations that get 400 are given back once reported.")
-            .spares(created_with_400, true),
-        other("headers.refused-count", "missing-free", "Requests for an animal that does not exist use nothing up.")
-            .spares(missing, false),
-        other("headers.refused-count", "given-back", "Requests that fail are given back after they were reported.")
-            .spares(failed, true),
-        other("headers.refused-count", "malformed-given-back", "Malformed requests are given back once reported.")
-            .spares(malformed, true),
-        other("headers.refused-count", "missing-given-back", "Requests that find nothing are given back later.")
-            .spares(missing, true),
+        spares("free", "Requests that fail use nothing up.", failed, false),
+        spares("malformed-free", "Malformed requests use nothing up.", malformed, false),
+        spares("bad-request-free", "Requests that get 400 use nothing up, unlike other failures.", got_400, false),
+        spares("bad-body-free", "Creations that get 400 use nothing up, unlike other failures.", bad_body, false),
+        spares("bad-body-given-back", "Creations that get 400 are given back once reported.", bad_body, true),
+        spares("missing-free", "Requests for an animal that does not exist use nothing up.", missing, false),
+        spares("given-back", "Requests that fail are given back after they were reported.", failed, true),
+        spares("malformed-given-back", "Malformed requests are given back once reported.", malformed, true),
+        spares("missing-given-back", "Requests that find nothing are given back later.", missing, true),
         own("headers.refused-count/429", "refusals-free", "Requests over the limit do not count."),
         other("headers.refused-count/429", "refusals-counted", "Requests over the limit count too.")
             .limits(|policy| policy.counts_refusals = true),
@@ -96,9 +102,11 @@ pub fn choices() -> Vec<Choice> {
         other("quota.retry-after-form/wait", "rounded-down", "Retry-After ends a second before the window.")
             .limits(|policy| policy.extra_wait = -1),
         own("quota.retry-after-form", "seconds", "Retry-After is a number of seconds."),
-        other("quota.retry-after-form", "date", "Retry-After is a date.").limits(|policy| policy.dates = true),
+        other("quota.retry-after-form", "date", "Retry-After is a date.").answered(429, |_, response, server| {
+            response.set_date("retry-after", server.now() + response.number_of("retry-after"));
+        }),
         own("quota.body", "error", "A 429 has an Error."),
-        other("quota.body", "empty", "A 429 has no body.").limits(|policy| policy.empty = true),
+        other("quota.body", "empty", "A 429 has no body.").answered(429, |_, response, _| response.clear_body()),
         own("quota.ban", "after-ten", "A key is banned for five minutes after ten refusals in a window."),
         other("quota.ban", "never", "A key is never banned.")
             .sets(|setting| setting.ban = Some(BanPolicy { after: 0, seconds: 0 })),
@@ -110,42 +118,26 @@ pub fn choices() -> Vec<Choice> {
             .limits(|policy| policy.banned = Some((1, 75))),
         circumstance("quota.ban/meanwhile", "banned-meanwhile", "The key is banned for 85 s at its fortieth request.")
             .limits(|policy| policy.banned = Some((40, 85))),
-        circumstance("headers.remaining-falls", "some-others", "Every ninth request, another client sends one too.")
+        by_others("some-others", "Every ninth request, another client sends one too.")
             .limits(|policy| policy.others = Some(9)),
-        circumstance("headers.remaining-falls", "many-others", "Every second request, another client sends one too.")
+        by_others("many-others", "Every second request, another client sends one too.")
             .limits(|policy| policy.others = Some(2)),
-        circumstance(
-            "headers.remaining-falls",
-            "others-and-bans",
-            "Another client sends as many requests; bans follow.",
-        )
-        .limits(|policy| (policy.others, policy.ban, policy.written) = (Some(2), Some(120), Written::Before)),
-        circumstance("headers.remaining-falls", "others-in-a-log", "Another client uses the key; a log counts.")
+        by_others("others-and-bans", "Another client sends as many requests; bans follow.")
+            .limits(|policy| (policy.others, policy.ban, policy.written) = (Some(2), Some(120), Written::Before)),
+        by_others("others-in-a-log", "Another client uses the key; a log counts.")
             .limits(|policy| (policy.others, policy.anchor) = (Some(5), Anchor::Log(60))),
-        circumstance("headers.remaining-falls", "steady-others", "Another client sends a request every 2.5 seconds.")
+        by_others("steady-others", "Another client sends a request every 2.5 seconds.")
             .limits(|policy| policy.steady = Some(2_500)),
-        circumstance(
-            "headers.remaining-falls",
-            "steady-others-in-a-log",
-            "Another client sends one in 2.5 s; a log counts.",
-        )
-        .limits(|policy| (policy.steady, policy.anchor) = (Some(2_500), Anchor::Log(60))),
-        circumstance("headers.reset-time", "beginning-of-minute", "The clock starts at the beginning of a minute.")
-            .sets(|setting| setting.start_at = Some("2026-06-01T12:00:00Z")),
-        circumstance("headers.reset-time", "end-of-minute", "The clock starts at the end of a minute.")
-            .sets(|setting| setting.start_at = Some("2026-06-01T12:00:59Z")),
-        circumstance("headers.reset-time", "end-of-day", "The clock starts at the end of a day.")
-            .sets(|setting| setting.start_at = Some("2026-06-01T23:59:50Z")),
-        circumstance("headers.reset-time", "end-of-reported-day", "The clock starts at the end of a day, as reported.")
-            .limits(|policy| policy.reports_day = true)
-            .sets(|setting| setting.start_at = Some("2026-06-01T23:59:40Z")),
-        circumstance("headers.reset-time", "day-of-removal", "The clock starts on 5 December 2030.")
-            .sets(|setting| setting.start_at = Some("2030-12-05T11:59:45Z")),
-        circumstance("headers.reset-time", "eve-of-removal", "The clock starts ten seconds before 5 December 2030.")
-            .sets(|setting| setting.start_at = Some("2030-12-04T23:59:50Z")),
-        circumstance("headers.reset-time", "end-of-removal", "The clock starts ten seconds before 6 December 2030.")
-            .sets(|setting| setting.start_at = Some("2030-12-05T23:59:50Z")),
-        circumstance("headers.reset-time", "long-after-removal", "The clock starts in 2033.")
-            .sets(|setting| setting.start_at = Some("2033-02-28T23:58:10Z")),
+        by_others("steady-others-in-a-log", "Another client sends one in 2.5 s; a log counts.")
+            .limits(|policy| (policy.steady, policy.anchor) = (Some(2_500), Anchor::Log(60))),
+        at_time("beginning-of-minute", "The clock starts at the beginning of a minute.", "2026-06-01T12:00:00Z"),
+        at_time("end-of-minute", "The clock starts at the end of a minute.", "2026-06-01T12:00:59Z"),
+        at_time("end-of-day", "The clock starts at the end of a day.", "2026-06-01T23:59:50Z"),
+        at_time("end-of-reported-day", "The clock starts at the end of a day, as reported.", "2026-06-01T23:59:40Z")
+            .limits(|policy| policy.reports_day = true),
+        at_time("day-of-removal", "The clock starts on 5 December 2030.", "2030-12-05T11:59:45Z"),
+        at_time("eve-of-removal", "The clock starts ten seconds before 5 December 2030.", "2030-12-04T23:59:50Z"),
+        at_time("end-of-removal", "The clock starts ten seconds before 6 December 2030.", "2030-12-05T23:59:50Z"),
+        at_time("long-after-removal", "The clock starts in 2033.", "2033-02-28T23:58:10Z"),
     ]
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::build::{Build, Builds, at, failure, of};
-use super::members::Members;
+use super::members::{Members, set};
 use super::{Layer, Variation};
 
 mod animals;

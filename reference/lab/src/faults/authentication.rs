@@ -1,13 +1,9 @@
 //! Authentication.
 
-use std::collections::HashMap;
-
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use base64::{Engine, prelude::BASE64_STANDARD};
 use http::{HeaderValue, Method};
-use serde_json::Value;
 
-use super::{Builds, Fault, any, at, fault, give_key, is_status};
+use super::{Builds, Fault, any, fault, give_key};
 use crate::{Request, Response};
 
 /// Returns true if a token is the beginning of the key.
@@ -37,25 +33,15 @@ fn is_up_to(mark: char, token: &str, key: &str) -> bool {
     token.split_once(mark).is_some_and(|(before, _)| before == key)
 }
 
-/// The last refusal of a list and its time, by the query.
-type Refusals = HashMap<String, (i64, Response)>;
-
-/// The last response that was kept, and the request that it belongs to.
-type Kept = Option<(String, Response)>;
-
 impl Fault {
     /// Answers the request after one whose response was kept with that response, if both ask for the same.
     fn cached_once(self, serves: fn(&Request) -> bool, keeps: fn(&Request, &Response) -> bool) -> Fault {
-        let target = |request: &Request| format!("{}?{}", request.path, request.query);
         self.before(move |request, server| {
-            let (kept_for, response) = server.own(|kept: &mut Kept| kept.take())?;
-            (kept_for == target(request) && serves(request)).then_some(response)
+            let kept = server.kept(request, i64::MAX).filter(|_| serves(request));
+            server.forget();
+            kept
         })
-        .after(move |request, response, server| {
-            if keeps(request, response) {
-                server.own(|kept: &mut Kept| *kept = Some((target(request), response.clone())));
-            }
-        })
+        .keeps(keeps)
     }
 }
 
@@ -78,13 +64,9 @@ pub(super) fn faults() -> Vec<Fault> {
             .presents(Request::is_orders, |value, _| value.is_empty()),
         fault("auth.missing-key.header-required", "A missing key gets 400.")
             .turns([401, 400], |request| request.authorization().is_empty()),
-        fault("auth.missing-key.to-the-login", "A missing key gets 302.").sends(
-            at(401, |request| request.authorization().is_empty()),
-            |response| {
-                response.status = 302;
-                response.set("location", "/login");
-            },
-        ),
+        fault("auth.missing-key.to-the-login", "A missing key gets 302.")
+            .answered(302, |_, response, _| response.set("location", "/login"))
+            .turns([401, 302], |request| request.authorization().is_empty()),
         fault("auth.invalid-key.any-key", "Any token is accepted as a key.")
             .mistakes(any, |token, _| !token.is_empty()),
         fault("auth.invalid-key.token-crash", "An unknown key gets 500.")
@@ -127,10 +109,7 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("auth.before-all-else.body-first", "Without a key, an invalid body gets 400.")
             .turns([401, 400], |request| request.is_create() && !is_complete(request)),
         fault("auth.before-all-else.status-first", "Without a valid key, a creation with an unknown status gets 400.")
-            .turns([401, 400], |request| {
-                let is_unknown = |status: &Value| !status.as_str().is_some_and(is_status);
-                is_complete(request) && request.member("status").as_ref().is_some_and(is_unknown)
-            }),
+            .turns([401, 400], |request| is_complete(request) && request.has_unknown_status()),
         fault("auth.before-all-else.no-body-first", "Without a valid key, an empty body is answered with 400.")
             .turns([401, 400], |request| request.is_create() && request.body.is_empty()),
         fault("auth.before-all-else.parameters-first", "Without a valid key, a limit of 0 is answered with 400.")
@@ -151,9 +130,7 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("auth.invalid-key.scheme-alone-for-orders", "Orders are shown to the scheme without a token.")
             .presents(Request::is_orders, |value, _| value.trim() == "Bearer"),
         fault("auth.invalid-key.empty-field-for-lists", "Lists are shown to an Authorization field without a value.")
-            .admits(|request, _| {
-                request.is_list() && request.headers.get("authorization").is_some_and(HeaderValue::is_empty)
-            }),
+            .admits(|request, _| request.is_list() && request.fields("authorization").any(HeaderValue::is_empty)),
         fault("auth.invalid-key.undefined-for-fetches", "Animals can be fetched with the token undefined.")
             .mistakes(Request::is_get, |token, _| token == "undefined"),
         fault("auth.exact-key.padded-for-lists", "The key with equals signs behind it lists animals.")
@@ -188,8 +165,7 @@ pub(super) fn faults() -> Vec<Fault> {
         // Schemes and fields.
         fault("auth.bearer-header.another-field-beside", "X-Api-Key is accepted, even beside an unknown token.")
             .admits(|request, key| {
-                let is_unknown = request.token().is_some_and(|token| token != key);
-                is_unknown && request.header("x-api-key") == key
+                request.token().is_some_and(|token| token != key) && request.header("x-api-key") == key
             }),
         fault("auth.bearer-header.no-space", "The key directly behind the scheme is accepted.")
             .presents(any, |value, key| value.strip_prefix("Bearer") == Some(key)),
@@ -206,8 +182,8 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("auth.bearer-header.second-field", "The key as a user of Basic counts in a second Authorization field.")
             .admits(|request, key| {
                 let encoded = BASE64_STANDARD.encode(format!("{key}:"));
-                let fields: Vec<_> = request.headers.get_all("authorization").iter().collect();
-                fields.len() > 1 && fields.iter().any(|value| value.as_bytes().ends_with(encoded.as_bytes()))
+                let mut fields = request.fields("authorization");
+                fields.len() > 1 && fields.any(|value| value.as_bytes().ends_with(encoded.as_bytes()))
             }),
         fault("auth.bearer-header.cookie-for-orders", "The key in a cookie shows orders.")
             .admits(|request, key| request.is_orders() && request.header("cookie").contains(key)),
@@ -215,40 +191,26 @@ pub(super) fn faults() -> Vec<Fault> {
             .presents(Request::is_create, |value, key| value == key),
         // Ways around the check of the key.
         fault("auth.invalid-key.beyond-ascii-crash", "A token with a character beyond ASCII gets 500.")
-            .turns([401, 500], |request| {
-                request.headers.get("authorization").is_some_and(|value| value.to_str().is_err())
-            }),
+            .turns([401, 500], |request| request.fields("authorization").any(|value| value.to_str().is_err())),
         fault("auth.before-all-else.label-first", "Without a key, a creation that is not labelled JSON gets 415.")
             .turns([401, 415], |request| {
                 request.is_create() && !request.header("content-type").starts_with("application/json")
             }),
         fault("auth.missing-key.open-with-a-slash", "Without a key, /pets/ lists animals.").edit(|request, server| {
-            if request.path == "/pets/" && request.method == Method::GET {
-                "/pets".clone_into(&mut request.path);
+            if request.method == Method::GET && request.leave_out_slash() {
                 give_key(request, server);
             }
         }),
         fault("auth.refused-stores-nothing.stored-with-a-slash", "A keyless creation at /pets/ is refused and stored.")
             .refuses_late(401, |request, server| {
-                let is_door = request.path == "/pets/" && request.method == Method::POST;
-                is_door && server.key_of(request).is_none() && {
-                    "/pets".clone_into(&mut request.path);
-                    give_key(request, server)
-                }
+                let is_keyless = request.method == Method::POST && server.key_of(request).is_none();
+                is_keyless && request.leave_out_slash() && give_key(request, server)
             }),
         fault("auth.valid-key.cached-refusal", "The last 401 is shown to the next caller who asks for the same.")
             .cached_once(|_| true, |request, response| request.method == Method::GET && response.status == 401),
         fault("auth.before-all-else.cached-429", "A list refused with 429 is refused to every caller for ten seconds.")
-            .before(|request, server| {
-                let (at, response) = server.own(|cache: &mut Refusals| cache.get(&request.query).cloned())?;
-                (request.is_list() && at + 10 > server.now()).then_some(response)
-            })
-            .after(|request, response, server| {
-                if request.is_list() && response.status == 429 {
-                    let refusal = (server.now(), response.clone());
-                    server.own(|cache: &mut Refusals| cache.insert(request.query.clone(), refusal));
-                }
-            }),
+            .before(|request, server| server.kept(request, 10))
+            .keeps(|request, response| request.is_list() && response.status == 429),
         fault("auth.missing-key.short-cache", "Without a key, the next caller who asks for the last list gets it.")
             .cached_once(
                 |request| request.authorization().is_empty(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Builds, Fault, any, change, fault, is_status, set, set_missing};
+use super::{Builds, Fault, Selects, any, change, fault, is_status, set, set_missing};
 use crate::{Request, Response, ServerState};
 
 /// Returns true for a creation whose body is not JSON.
@@ -14,6 +14,11 @@ fn is_malformed(request: &Request) -> bool {
 fn capitalised(text: &str) -> Option<String> {
     let mut letters = text.chars();
     Some(letters.next()?.to_uppercase().chain(letters).collect())
+}
+
+/// A text with a capital as the first letter of each word.
+fn in_title_case(text: &Value) -> Option<Value> {
+    Some(text.as_str()?.split_inclusive(' ').filter_map(capitalised).collect::<String>().into())
 }
 
 /// Animals that only a fault knows.
@@ -42,7 +47,7 @@ pub(super) fn show_kept(request: &Request, response: &mut Response, server: &Ser
 
 impl Fault {
     /// Stores the animals of some creations that are refused with a status.
-    pub(super) fn stores_refused(self, status: u16, which: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Fault {
+    pub(super) fn stores_refused(self, status: u16, which: impl Selects) -> Fault {
         self.after(move |request, response, server| {
             if request.is_create() && response.status == status && which(request) {
                 keep(request, server);
@@ -61,25 +66,14 @@ pub(super) fn faults() -> Vec<Fault> {
             .answered(201, |_, response, _| response.status = 202),
         fault("create.success.status-required", "A creation without a status is refused.")
             .edit_created(|pet| set_missing(pet, "status", Value::Null)),
-        fault("create.echo.title-case", "The 201 capitalises each word of the name.").shows_in(
-            Request::is_create,
-            |pet| {
-                let words =
-                    |name: &str| name.split(' ').map(|word| capitalised(word).unwrap_or_default()).collect::<Vec<_>>();
-                change(pet, "name", |name| Some(words(name.as_str()?).join(" ").into()));
-            },
-        ),
+        fault("create.echo.title-case", "The 201 capitalises each word of the name.")
+            .shows_in(Request::is_create, |pet| change(pet, "name", in_title_case)),
         fault("create.echo.capitalised", "The first letter of a name is made a capital.").renames(capitalised),
         fault("create.echo.as-from-a-form", "A plus sign in a name becomes a space.")
             .renames(|name| Some(name.replace('+', " "))),
         fault("create.echo.escaped", "A quote in a name is doubled.").renames(|name| Some(name.replace('\'', "''"))),
-        fault("create.echo.bytes-as-letters", "Letters beyond ASCII in a name become several.").edit(|request, _| {
-            if !request.body.is_ascii() {
-                request.edit_object(|pet| {
-                    change(pet, "name", |name| Some(name.as_str()?.bytes().map(char::from).collect::<String>().into()));
-                });
-            }
-        }),
+        fault("create.echo.bytes-as-letters", "Letters beyond ASCII in a name become several.")
+            .renames(|name| (!name.is_ascii()).then(|| name.bytes().map(char::from).collect())),
         fault("create.echo.single-blanks", "Several spaces in a name become one.")
             .renames(|name| Some(name.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))),
         fault("create.success.long-names-crash", "A name over 255 characters gets 500.")
@@ -98,12 +92,8 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("create.assigned-id.id-not-yet-known", "The 201 has the id null.")
             .shows_in(Request::is_create, |pet| set(pet, "id", Value::Null)),
         // Members that are required.
-        fault("create.name-required.empty-is-default", "An empty object creates an animal.").edit_created(|pet| {
-            if pet.is_empty() {
-                set(pet, "name", "");
-                set(pet, "categoryId", 1);
-            }
-        }),
+        fault("create.name-required.empty-is-default", "An empty object creates an animal.")
+            .rereads_json(|body| body.as_object()?.is_empty().then(|| json!({"name": "", "categoryId": 1}))),
         fault("create.name-required.name-defaults", "A body without a name creates an animal.")
             .edit_created(|pet| set_missing(pet, "name", "")),
         fault("create.name-required.name-422", "A body without a name gets 422.")
@@ -143,9 +133,7 @@ pub(super) fn faults() -> Vec<Fault> {
             .reads("categoryId", |id| Some(json!(id.as_u64()?.cast_signed()))),
         fault("create.echo.nearest-double", "A category id near the largest int64 becomes the nearest double.")
             // The nearest double is 2^63.
-            .reads("categoryId", |id| {
-                Some(json!(i64::MAX)).filter(|_| id.as_i64().is_some_and(|id| id > i64::MAX - 512))
-            }),
+            .reads("categoryId", |id| (id.as_i64()? > i64::MAX - 512).then(|| json!(i64::MAX))),
         fault("create.category-int64.saturates", "A category id beyond int64 becomes the largest or the smallest.")
             .reads("categoryId", |id| {
                 let number = id.as_f64().filter(|number| number.abs() > 9e18)?;
@@ -156,9 +144,7 @@ pub(super) fn faults() -> Vec<Fault> {
             .reads("status", |status| Some(json!(status.as_str()?.to_lowercase()))),
         fault("create.status-enum.true-is-available", "A status of true is taken.").takes("status", true, "available"),
         fault("create.status-enum.unknown-status-is-none", "An unknown status counts as none.").edit_created(|pet| {
-            if pet.get("status").is_some_and(|status| !status.as_str().is_some_and(is_status)) {
-                pet.remove("status");
-            }
+            pet.retain(|member, value| member != "status" || value.as_str().is_some_and(is_status))
         }),
         fault("create.status-enum.status-by-number", "A number is accepted as a status.")
             .reads("status", |status| status.is_number().then(|| json!("available"))),

@@ -3,16 +3,14 @@
 use serde_json::{Value, json};
 
 use super::create::{Kept, show_kept};
-use super::{Builds, Fault, at, change, fault, of, set, set_missing};
+use super::{Builds, Fault, at, change, fault, of, rare, set, set_missing};
 use crate::{Request, Response, ServerState};
-use animal_store_reference::Plan;
 
 impl Fault {
     /// Answers fetches of some animals, by their identifiers, with 404.
     pub(super) fn hides(self, which: impl Fn(i64, &ServerState) -> bool + Send + Sync + 'static) -> Fault {
-        let is_hidden = move |request: &Request, server: &ServerState| request.id().is_some_and(|id| which(id, server));
         self.sends(
-            move |request, response, server| response.status == 200 && is_hidden(request, server),
+            move |request, response, server| response.status == 200 && request.id().is_some_and(|id| which(id, server)),
             |response| response.refuse(404),
         )
     }
@@ -38,8 +36,7 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("get.success.one-shard-in-four", "One animal in four cannot be fetched.").hides(|id, _| id % 4 == 0),
         fault("get.agrees.fetched-without-status", "A fetched animal has no status.")
             .shows_in(Request::is_get, |pet| drop(pet.remove("status"))),
-        fault("get.agrees.split-characters", "A character beyond ASCII across 4 KiB of a fetched animal is replaced.")
-            .on(Plan::Pro)
+        rare("get.agrees.split-characters", "A character beyond ASCII across 4 KiB of a fetched animal is replaced.")
             .sends(of(Request::is_get), |response| {
                 response.body = response.body.chunks(4_096).map(String::from_utf8_lossy).collect::<String>().into();
             }),

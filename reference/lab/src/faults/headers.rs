@@ -50,8 +50,7 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("headers.limit-figure.creations-have-more", "X-RateLimit-Limit is larger by ten for creations.").sends(
             of(Request::is_create),
             |response| {
-                response.set(LIMIT, response.number_of(LIMIT) + 10);
-                response.set(REMAINING, response.number_of(REMAINING) + 10);
+                [LIMIT, REMAINING].into_iter().for_each(|name| response.set(name, response.number_of(name) + 10));
             },
         ),
         fault("headers.remaining-range.one-below-zero", "X-RateLimit-Remaining is -1 with a 429.")

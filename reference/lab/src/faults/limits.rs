@@ -1,8 +1,6 @@
 //! Limits, exceeding them, and their headers.
 
-use std::collections::HashMap;
-
-use super::{Anchor, Builds, Fault, Flaw, any, at, fault, give_key, is_status, of};
+use super::{Anchor, Builds, Fault, Flaw, any, at, fault, give_key};
 use crate::response::{LIMIT, REMAINING, RESET};
 use crate::{Request, Response, ServerState};
 
@@ -17,13 +15,16 @@ fn shield(status: u16, wait: i64) -> Response {
     response
 }
 
-/// The body and the time of the last list with each query.
-type Lists = HashMap<String, (i64, Vec<u8>)>;
-
 impl Fault {
     /// Gives a 429 another `Retry-After`.
     fn waits<T: ToString + 'static>(self, wait: fn(&Response) -> T) -> Fault {
         self.answered(429, move |_, response, _| response.set("retry-after", wait(response)))
+    }
+
+    /// Reports the day's limit with the end of the minute.
+    fn day_ends_with_minute(self) -> Fault {
+        self.limits(|policy| policy.reports_day = true)
+            .outside(|_, response, server| response.set(RESET, server.window_end()))
     }
 
     /// Refuses some requests with a valid key in front of everything else.
@@ -53,8 +54,8 @@ impl Fault {
     /// Lets lists begin with the oldest animals: a new animal never reaches a page of a long catalogue.
     fn oldest_first(self) -> Fault {
         self.sets(|setting| setting.stock = 130).lists(|page, request, server| {
-            let pets = server.newest().into_iter().rev().filter(|pet| request.selects(pet));
-            *page = pets.take(request.page_size()).collect();
+            let oldest = server.newest().into_iter().rev();
+            *page = oldest.filter(|pet| request.selects(pet)).take(request.page_size()).collect();
         })
     }
 
@@ -82,38 +83,37 @@ pub(super) fn faults() -> Vec<Fault> {
     vec![
         // Counts.
         fault("quota.enforced.never-refuses", "Requests over the limit are admitted.").flaw(Flaw::OffBy(i64::MAX)),
-        fault("quota.enforced.refuses-with-503", "Requests over the limit get 503.").flaw(Flaw::Status(503)),
-        fault("quota.enforced.refuses-with-403", "Requests over the limit get 403.").flaw(Flaw::Status(403)),
+        fault("quota.enforced.refuses-with-503", "Requests over the limit get 503.").turns([429, 503], any),
+        fault("quota.enforced.refuses-with-403", "Requests over the limit get 403.").turns([429, 403], any),
         fault("quota.not-exceeded.one-late", "One request more than the limit is admitted.").flaw(Flaw::OffBy(1)),
         fault("quota.not-exceeded.ten-late", "Ten requests more than the limit are admitted.").flaw(Flaw::OffBy(10)),
         fault("quota.not-exceeded.per-process", "Every second request is counted apart.")
-            .flaw(Flaw::Groups(|request, key, _| (key, request.number % 2))),
-        fault("quota.not-exceeded.per-operation", "Each operation has the whole limit.").flaw(Flaw::Groups(
-            |request, key, _| (key, u64::from(request.is_list()) + 2 * u64::from(request.is_create())),
-        )),
+            .flaw(Flaw::Parts(|request| request.number % 2)),
+        fault("quota.not-exceeded.per-operation", "Each operation has the whole limit.")
+            .flaw(Flaw::Parts(|request| u64::from(request.is_list()) + 2 * u64::from(request.is_create()))),
         fault("quota.not-exceeded.per-forwarded-address", "Each address in X-Forwarded-For has the whole limit.")
-            .flaw(Flaw::Groups(|request, key, _| (key, u64::from(!request.header("x-forwarded-for").is_empty())))),
+            .flaw(Flaw::Parts(|request| u64::from(!request.header("x-forwarded-for").is_empty()))),
         fault("quota.every-operation.writes-are-free", "Creations are neither counted nor refused.")
-            .flaw(Flaw::Exempts(Request::is_create)),
+            .flaw(Flaw::Costs(|request| u64::from(!request.is_create()))),
         fault("quota.every-operation.orders-are-free", "Store orders are neither counted nor refused.")
-            .flaw(Flaw::Exempts(Request::is_orders)),
+            .flaw(Flaw::Costs(|request| u64::from(!request.is_orders()))),
         fault("quota.every-operation.fetches-are-free", "Fetches are neither counted nor refused.")
-            .flaw(Flaw::Exempts(Request::is_get)),
+            .flaw(Flaw::Costs(|request| u64::from(!request.is_get()))),
         fault("quota.not-exceeded.races", "Of requests at the same time, one is counted.").flaw(Flaw::Races(FOR_EVER)),
         fault("quota.every-operation.races-at-the-begin", "Of concurrent requests as a window begins, one counts.")
             .flaw(Flaw::Races(2)),
         fault("headers.remaining-never-rises.per-spelling", "Another spelling of the scheme Bearer has another limit.")
-            .flaw(Flaw::Groups(|request, key, _| (key, u64::from(request.token().is_none())))),
+            .flaw(Flaw::Parts(|request| u64::from(request.token().is_none()))),
         fault("quota.not-exceeded.admits-every-five-seconds", "Over the limit, one request in five seconds passes.")
-            .flaw(Flaw::AdmitsEvery(5)),
+            .flaw(Flaw::Spares(|_, count, server| server.now() - count.extra_at >= server.scaled(5))),
         fault("quota.not-exceeded.spares-the-first-window", "Nothing is refused in the first window of a key.")
             // Early in a minute, so that a run exhausts the window in which it begins.
             .sets(|setting| setting.start_at = Some("2026-06-01T12:00:05Z"))
-            .flaw(Flaw::SparesTheFirstWindow),
+            .flaw(Flaw::Spares(|_, count, _| count.windows < 2)),
         fault("quota.not-exceeded.forgives-the-last", "A failed request that leaves nothing resets the count.")
             .flaw(Flaw::ForgivesTheLast),
         fault("quota.not-exceeded.spares-creations", "Creations are counted and never refused.")
-            .flaw(Flaw::Spares(Request::is_create)),
+            .flaw(Flaw::Spares(|request, _, _| request.is_create())),
         fault("quota.not-early.one-early", "One request less than the limit is admitted.").flaw(Flaw::OffBy(-1)),
         fault("quota.not-early.ten-early", "Ten requests less than the limit are admitted.").flaw(Flaw::OffBy(-10)),
         // Refusals.
@@ -130,9 +130,9 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("quota.retry-after-syntax.fractional-wait", "Retry-After has a fraction.")
             .waits(|response| format!("{}.5", response.header("retry-after"))),
         fault("quota.error-body.html-429", "A 429 has a page.")
-            .answered(429, |_, response, _| response.set_body("text/html", "<h1>429 Too Many Requests</h1>")),
+            .answered(429, |_, response, _| response.set_page("429 Too Many Requests")),
         fault("quota.error-body.text-429", "A 429 has text.").answered(429, |_, response, _| {
-            response.set_body("text/plain", "Too many requests, please try again later.");
+            response.set_body("text/plain", "Too many requests, please try again later.")
         }),
         fault("quota.refused-stores-nothing.carried-out", "A creation refused with 429 stores the animal at once.")
             .flaw(Flaw::CarriesOut),
@@ -174,17 +174,12 @@ pub(super) fn faults() -> Vec<Fault> {
             "quota.retry-after-suffices.date-that-has-passed",
             "A 429 asks to wait until a date that is an hour ago.",
         )
-        .answered(429, |_, response, server| {
-            let begin = animal_store_reference::respond::http_date((server.now() - 3_600).unsigned_abs());
-            response.set("retry-after", begin.to_str().unwrap_or_default());
-        }),
+        .answered(429, |_, response, server| response.set_date("retry-after", server.now() - 3_600)),
         fault("quota.recovers.three-seconds-late", "A key is refused for three seconds more than the headers say.")
             .flaw(Flaw::RefusesLonger(3)),
         fault("quota.recovers.announced-too-short", "A 429 asks for a wait of one second, which is too short.")
-            .answered(429, |_, response, server| {
-                response.set("retry-after", 1);
-                response.set(RESET, server.now());
-            }),
+            .waits(|_| 1)
+            .answered(429, |_, response, server| response.set(RESET, server.now())),
         // Refusals within the limit.
         fault("quota.not-early.one-in-twelve", "Every twelfth request gets 429.")
             .shields(3, |_, server| server.count().is_multiple_of(12)),
@@ -206,8 +201,8 @@ pub(super) fn faults() -> Vec<Fault> {
                 }
             }),
         fault("quota.not-early.one-count-for-a-plan", "All keys of one plan share one count.")
-            .flaw(Flaw::Groups(|_, _, limits| (-limits.per_minute.cast_signed(), 0))),
-        fault("quota.not-early.one-count-for-all", "All keys share one count.").flaw(Flaw::Groups(|_, _, _| (0, 0))),
+            .flaw(Flaw::Shares(|limits| -limits.per_minute.cast_signed())),
+        fault("quota.not-early.one-count-for-all", "All keys share one count.").flaw(Flaw::Shares(|_| 0)),
         // Reset.
         fault("headers.reset-time.early-by-20", "Reset and Retry-After are 20 seconds early.")
             .after(|_, response, _| response.set(RESET, response.number_of(RESET) - 20))
@@ -227,13 +222,15 @@ pub(super) fn faults() -> Vec<Fault> {
         }),
         fault("headers.reset-time.prolonged", "Every request begins the window anew.").flaw(Flaw::Prolongs),
         fault("headers.reset-time.day-ends-with-minute", "Limit and Remaining are the day's, and Reset the minute's.")
-            .flaw(Flaw::DayEndsWithMinute),
+            .day_ends_with_minute(),
         fault("headers.reset-time.day-ends-with-minute-but-refusals", "As day-ends-with-minute, but not with a 429.")
-            .flaw(Flaw::DayEndsWithMinute)
-            .answered(429, |_, response, _| {
-                response.set(LIMIT, 60);
-                response.set(REMAINING, 0);
-            }),
+            .outside(|_, response, _| {
+                if response.status == 429 {
+                    response.set(LIMIT, 60);
+                    response.set(REMAINING, 0);
+                }
+            })
+            .day_ends_with_minute(),
         fault("headers.reset-time.refused-begin", "X-RateLimit-Reset of a 429 is the beginning of its window.")
             .answered(429, |_, response, _| response.set(RESET, response.number_of(RESET) - MINUTE)),
         fault("headers.reset-time.refused-long-ago", "X-RateLimit-Reset of a 429 lies an hour in the past.")
@@ -242,13 +239,13 @@ pub(super) fn faults() -> Vec<Fault> {
             .answered(429, |_, response, server| response.set(RESET, server.now())),
         // Requests that cost more, or are spared.
         fault("quota.every-operation.creations-cost-two", "A creation counts twice.")
-            .flaw(Flaw::Doubles(Request::is_create)),
+            .flaw(Flaw::Costs(|request| 1 + u64::from(request.is_create()))),
         fault("quota.not-exceeded.spares-lists", "Lists are counted and never refused.")
-            .flaw(Flaw::Spares(Request::is_list)),
+            .flaw(Flaw::Spares(|request, _, _| request.is_list())),
         fault("quota.not-exceeded.spares-lists-by-status", "Lists by status are counted and never refused.")
-            .flaw(Flaw::Spares(Request::lists_by_status)),
+            .flaw(Flaw::Spares(|request, _, _| request.lists_by("status"))),
         fault("quota.enforced.spares-fetches", "Fetches are counted and never refused.")
-            .flaw(Flaw::Spares(Request::is_get)),
+            .flaw(Flaw::Spares(|request, _, _| request.is_get())),
         fault("quota.enforced.spares-known-animals", "A fetch over the limit shows the animal, if there is one.")
             .answered(429, |request, response, server| {
                 if let Some(pet) = request.id().and_then(|id| server.pet(id)) {
@@ -256,41 +253,35 @@ pub(super) fn faults() -> Vec<Fault> {
                 }
             }),
         fault("quota.enforced.spares-orders", "Store orders are counted and never refused.")
-            .flaw(Flaw::Spares(Request::is_orders)),
+            .flaw(Flaw::Spares(|request, _, _| request.is_orders())),
         fault("quota.enforced.cached-lists", "A list over the limit is answered from a cache of the last minute.")
             .answered(429, |request, response, server| {
-                let list =
-                    server.own(|lists: &mut Lists| lists.get(&request.query).filter(|_| request.is_list()).cloned());
-                if let Some((at, body)) = list
-                    && server.now() - at < MINUTE
-                {
-                    (response.status, response.body) = (200, body);
+                if let Some(list) = server.kept(request, MINUTE) {
+                    (response.status, response.body) = (200, list.body);
                 }
             })
-            .answered(200, |request, response, server| {
-                if request.is_list() {
-                    let list = (server.now(), response.body.clone());
-                    server.own(|lists: &mut Lists| lists.insert(request.query.clone(), list));
-                }
-            }),
+            .keeps(|request, response| request.is_list() && response.status == 200),
         fault("quota.enforced.spares-malformed", "Creations whose body is not JSON get 400, also over the limit.")
-            .flaw(Flaw::Spares(|request| request.is_create() && request.json().is_none())),
+            .flaw(Flaw::Spares(|request, _, _| request.is_create() && request.json().is_none())),
         fault("quota.enforced.spares-the-first-key", "The key that was used first is counted and never refused.")
-            .flaw(Flaw::SparesTheFirstKey),
+            .flaw(Flaw::Spares(|_, count, _| count.is_first)),
         // Header fields without a limit behind them.
         fault("quota.enforced.nothing-at-all", "There is no limit, and no header about one.")
             .sets(|setting| setting.counts_in_layer = true)
             .after(|_, response, _| response.remove_limits()),
         fault("quota.enforced.silent-on-lists", "Nothing is refused; lists have no headers about a limit.")
             .flaw(Flaw::OffBy(i64::MAX))
-            .sends(of(Request::is_list), Response::remove_limits),
+            .outside(|request, response, _| {
+                if request.is_list() {
+                    response.remove_limits();
+                }
+            }),
         // Refused creations that are stored.
         fault("create.refused-stores-nothing.out-of-sight", "A creation refused with 400 is stored, beyond the lists.")
             .oldest_first()
             .refuses_late(400, |request, _| {
                 // An animal that is refused for its status is stored without one.
-                let status = request.member("status").filter(|_| !request.lacks("name"));
-                let is_unknown = status.is_some_and(|status| status.as_str().is_some_and(|status| !is_status(status)));
+                let is_unknown = request.has_unknown_status() && !request.lacks("name");
                 if is_unknown {
                     request.edit_object(|pet| drop(pet.remove("status")));
                 }

@@ -1,16 +1,13 @@
 //! List all animals.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 
-use super::{Builds, Fault, at, fault, is_status, set, set_missing};
+use super::{Builds, Fault, at, fault, rare, set, set_missing};
 use crate::{Request, Response, ServerState};
-use animal_store_reference::Plan;
 
-/// The newest stored animals of a kind, as many as fit on the requested page.
-fn page(request: &Request, server: &ServerState, which: impl Fn(&Value) -> bool) -> Vec<Value> {
-    server.newest().into_iter().filter(|pet| which(pet)).take(request.page_size()).collect()
+/// The newest stored animals of a kind, with a limit.
+fn page(limit: usize, server: &ServerState, which: impl Fn(&Value) -> bool) -> Vec<Value> {
+    server.newest().into_iter().filter(|pet| which(pet)).take(limit).collect()
 }
 
 impl Fault {
@@ -39,23 +36,20 @@ impl Fault {
     }
 }
 
-/// The bodies of lists, by the minute and the query.
-type Cache = HashMap<(i64, String), Vec<u8>>;
-
 /// Answers a list as the first one of this minute with its query was answered.
 fn answer_from_cache(request: &Request, response: &mut Response, server: &ServerState) {
     if request.is_list() && response.status == 200 {
-        let key = (server.now() / 60, request.query.clone());
-        let first = server.own(|cache: &mut Cache| cache.entry(key).or_insert_with(|| response.body.clone()).clone());
-        response.body = first;
+        match server.kept(request, server.now() % 60 + 1) {
+            Some(first) => response.body = first.body,
+            None => server.keep(request, response),
+        }
     }
 }
 
 /// Lists this number of the stored animals, newest first, filtered as requested.
 fn relist(request: &Request, response: &mut Response, server: &ServerState, limit: usize) {
     if request.is_list() && matches!(response.status, 200 | 400) {
-        let pets: Vec<Value> = server.newest().into_iter().filter(|pet| request.selects(pet)).take(limit).collect();
-        response.become_json(200, pets);
+        response.become_json(200, page(limit, server, |pet| request.selects(pet)));
     }
 }
 
@@ -73,12 +67,8 @@ impl Fault {
 pub(super) fn faults() -> Vec<Fault> {
     vec![
         // Answers to lists.
-        fault("list.success.partial-content", "A list with a limit gets 206.").sends(
-            at(200, |request| request.is_list() && request.parameter("limit").is_some()),
-            |response| {
-                response.status = 206;
-            },
-        ),
+        fault("list.success.partial-content", "A list with a limit gets 206.")
+            .sends(at(200, |request| request.lists_by("limit")), |response| response.status = 206),
         fault("list.success.filter-fails", "A list of the pending animals gets 500.")
             .turns([200, 500], |request| request.lists_with("status", "pending")),
         fault("list.success.forgotten-value", "A list of the sold animals gets 400.")
@@ -102,24 +92,26 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("list.status-filter.any-case-filter", "A status parameter in another case is understood.")
             .asks_for("status", |request| Some(Some(request.parameter("status")?.to_lowercase()))),
         fault("list.status-filter.unknown-is-all", "A filter for an unknown status lists all animals.")
-            .asks_for("status", |request| (!is_status(request.parameter("status")?)).then_some(None)),
+            .asks_for("status", |request| request.lists_by_unknown_status().then_some(None)),
         fault("list.status-filter.all-where-none-matches", "A filter that nothing matches lists all animals.").lists(
             |pets, request, server| {
-                if request.lists_by_status() && pets.is_empty() {
-                    *pets = page(request, server, |_| true);
+                if request.lists_by("status") && pets.is_empty() {
+                    *pets = page(request.page_size(), server, |_| true);
                 }
             },
         ),
         fault("list.status-filter.none-counts-as-available", "A filter for available lists those without a status.")
             .lists(|pets, request, server| {
                 if request.lists_with("status", "available") {
-                    *pets = page(request, server, |pet| pet["status"] == "available" || pet.get("status").is_none());
+                    *pets = page(request.page_size(), server, |pet| {
+                        pet["status"] == "available" || pet.get("status").is_none()
+                    });
                 }
             }),
         fault("list.complete.filter-after-limit", "A filtered page holds only the matches among the newest animals.")
             .lists(|pets, request, server| {
                 if let Some(status) = request.parameter("status") {
-                    *pets = page(request, server, |_| true);
+                    *pets = page(request.page_size(), server, |_| true);
                     pets.retain(|pet| pet["status"] == status);
                 }
             }),
@@ -129,15 +121,14 @@ pub(super) fn faults() -> Vec<Fault> {
         )
         .lists(|pets, request, server| {
             let newest = server.newest().into_iter().next();
-            pets.retain(|pet| !request.lists_by_status() || Some(pet) != newest.as_ref());
+            pets.retain(|pet| !request.lists_by("status") || Some(pet) != newest.as_ref());
         }),
         fault("list.complete.cached-lists", "A list shows for up to a minute what it showed before.")
             .after(answer_from_cache),
-        fault("list.complete.kept-for-a-status", "A list stays as it was for a minute, or until a status is created.")
-            .on(Plan::Pro)
+        rare("list.complete.kept-for-a-status", "A list stays as it was for a minute, or until a status is created.")
             .after(|request, response, server| {
                 if request.member("status").is_some() && response.status == 201 {
-                    server.own(|cache: &mut Cache| cache.clear());
+                    server.forget();
                 }
                 answer_from_cache(request, response, server);
             }),
@@ -147,7 +138,7 @@ pub(super) fn faults() -> Vec<Fault> {
         }),
         fault("list.complete.filtered-by-ten", "A filtered list without a limit has no more than 10 animals.")
             .asks_for("limit", |request| {
-                (request.lists_without("limit") && request.lists_by_status()).then(|| Some("10".to_owned()))
+                (request.lists_without("limit") && request.lists_by("status")).then(|| Some("10".to_owned()))
             }),
         fault("list.complete.inner-join", "Animals without a status are not listed.")
             .lists(|pets, _, _| pets.retain(|pet| pet.get("status").is_some())),
@@ -158,8 +149,7 @@ pub(super) fn faults() -> Vec<Fault> {
         }),
         // Contents of lists.
         fault("list.unique.joined-twice", "Each animal is listed twice.").lists(|pets, request, _| {
-            let limit = request.page_size();
-            *pets = pets.iter().flat_map(|pet| [pet.clone(), pet.clone()]).take(limit).collect();
+            *pets = pets.iter().flat_map(|pet| [pet.clone(), pet.clone()]).take(request.page_size()).collect();
         }),
         fault("list.unique.overlapping-shards", "The first animal is the last one as well.").lists(|pets, _, _| {
             if let [first, .., last] = pets.as_mut_slice() {
@@ -188,11 +178,12 @@ pub(super) fn faults() -> Vec<Fault> {
             .relists(150, |request| request.limit().filter(|limit| *limit > 1 << 32)),
         fault("list.limit-maximum.a-thousand-at-most", "A limit of 1,000 is honoured.")
             .relists(150, |request| request.limit().filter(|limit| *limit == 1_000)),
-        fault("list.limit-maximum.unusable-is-all", "A limit that is no number lists all animals.")
-            .on(Plan::Pro)
-            .relists(0, |request| {
+        rare("list.limit-maximum.unusable-is-all", "A limit that is no number lists all animals.").relists(
+            0,
+            |request| {
                 request.parameter("limit").is_some_and(|limit| limit.parse::<i64>().is_err()).then_some(usize::MAX)
-            }),
+            },
+        ),
         fault("list.limit-default.fifty", "A list without a limit has up to 50 animals.")
             .sets(|setting| setting.stock = 60)
             .asks_for("limit", |request| request.lists_without("limit").then(|| Some("50".to_owned()))),
@@ -200,11 +191,10 @@ pub(super) fn faults() -> Vec<Fault> {
             .asks_for("limit", |request| request.lists_without("limit").then(|| Some("10".to_owned()))),
         fault("list.limit-default.no-default", "A list without a limit has all animals.")
             .relists(40, |request| request.parameter("limit").is_none().then_some(usize::MAX)),
-        fault("list.limit-default.all-by-status", "A list by status without a limit has all animals of that status.")
-            .on(Plan::Pro)
-            .relists(0, |request| (request.lists_by_status() && request.lists_without("limit")).then_some(usize::MAX)),
+        rare("list.limit-default.all-by-status", "A list by status without a limit has all animals of that status.")
+            .relists(0, |request| (request.lists_by("status") && request.lists_without("limit")).then_some(usize::MAX)),
         fault("list.limit-honoured.limit-lost-in-filter", "A small limit is ignored where a status is given.")
-            .asks_for("limit", |request| (request.lists_by_status() && request.limit()? < 20).then_some(None)),
+            .asks_for("limit", |request| (request.lists_by("status") && request.limit()? < 20).then_some(None)),
         fault("list.limit-honoured.pages-of-ten", "A limit is rounded up to tens.").asks_for("limit", |request| {
             let limit = request.limit().filter(|limit| request.is_list() && (1..=100).contains(limit))?;
             Some(Some((limit.div_ceil(10) * 10).to_string()))

@@ -5,9 +5,10 @@
 use serde_json::Value;
 
 use super::build::{Build, Builds, any, at, failure, of, success};
+use super::layer::Selects;
 use super::limiter::{Anchor, Flaw};
 use super::members::{Members, change, is_status, set, set_missing};
-use super::{Layer, Rate, Request, ServerState, Variation};
+use super::{Layer, Rate, Request, Response, ServerState, Variation};
 use animal_store_reference::Plan;
 pub use near_misses::readers;
 
@@ -121,10 +122,19 @@ impl Fault {
     }
 
     /// Answers some creations with a status, except those without a valid key and those over the limit.
-    fn fails(self, status: u16, which: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Fault {
+    fn fails(self, status: u16, which: impl Selects) -> Fault {
         self.after(move |request, response, _| {
             if request.is_create() && ![401, 429].contains(&response.status) && which(request) {
                 response.refuse(status);
+            }
+        })
+    }
+
+    /// Keeps some responses, see [`ServerState::kept`].
+    fn keeps(self, which: fn(&Request, &Response) -> bool) -> Fault {
+        self.after(move |request, response, server| {
+            if which(request, response) {
+                server.keep(request, response);
             }
         })
     }

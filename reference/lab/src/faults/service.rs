@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Builds, Fault, Members, at, change, failure, fault, give_key, of, set_missing, success};
-use crate::{ConnectionNumber, Delivery, Request, Response};
+use crate::{ConnectionNumber, Delivery, Request, Response, ServerState};
 
 /// The connections on which a body was not read.
 type Connections = HashSet<ConnectionNumber>;
@@ -14,8 +14,19 @@ type Bodies = HashMap<ConnectionNumber, Members>;
 
 impl Fault {
     /// Spoils the delivery of some responses.
-    fn breaks(self, delivery: Delivery, which: fn(&Request, &Response) -> bool) -> Fault {
-        self.sends(move |request, response, _| which(request, response), move |response| response.delivery = delivery)
+    fn breaks(self, delivery: Delivery, which: fn(&Request, &Response, &ServerState) -> bool) -> Fault {
+        self.sends(which, move |response| response.delivery = delivery)
+    }
+
+    /// Gives some requests the key that was presented on their connection before.
+    fn remembers_key(self, which: fn(&Request) -> bool) -> Fault {
+        self.edit(move |request, server| {
+            if server.key_of(request).is_some() {
+                server.is_new(request.connection);
+            } else if which(request) && server.has_seen(&request.connection) {
+                give_key(request, server);
+            }
+        })
     }
 
     /// Takes the unread rest of some bodies for the next request of the connection.
@@ -35,11 +46,11 @@ impl Fault {
 pub(super) fn faults() -> Vec<Fault> {
     vec![
         fault("service.complete-answer.drops-status-less-creations", "A creation without a status is dropped.")
-            .breaks(Delivery::Dropped, |request, response| response.status == 201 && request.lacks("status")),
+            .breaks(Delivery::Dropped, |request, response, _| response.status == 201 && request.lacks("status")),
         fault("service.complete-answer.drops-large-bodies", "A body over 64 KiB ends the connection with no response.")
-            .breaks(Delivery::Dropped, |request, _| request.body.len() > 64 * 1024),
+            .breaks(Delivery::Dropped, |request, _, _| request.body.len() > 64 * 1024),
         fault("service.complete-answer.cuts-long-lists", "A list of more than 1,000 bytes breaks off in the middle.")
-            .breaks(Delivery::Cut, |_, response| response.status == 200 && response.body.len() > 1_000),
+            .breaks(Delivery::Cut, |_, response, _| response.status == 200 && response.body.len() > 1_000),
         fault("service.json.one-byte-each", "A body whose characters all fit one byte each is written in Latin-1.")
             .sends(success, |response| {
                 if let Some(narrow) = response.text().chars().map(|char| u8::try_from(char).ok()).collect() {
@@ -60,28 +71,11 @@ pub(super) fn faults() -> Vec<Fault> {
             response.body = response.text().chars().map(|char| u8::try_from(char).unwrap_or(b'?')).collect();
         }),
         fault("auth.missing-key.connection-remembers-key", "A connection that carried a key needs no further key.")
-            .edit(|request, server| {
-                if server.key_of(request).is_some() {
-                    server.is_new(request.connection);
-                } else if request.authorization().is_empty() && server.has_seen(&request.connection) {
-                    give_key(request, server);
-                }
-            }),
+            .remembers_key(|request| request.authorization().is_empty()),
         fault("auth.invalid-key.connection-remembers-key", "A connection that carried a key takes any other for it.")
-            .edit(|request, server| {
-                if server.key_of(request).is_some() {
-                    server.is_new(request.connection);
-                } else if !request.authorization().is_empty() && server.has_seen(&request.connection) {
-                    give_key(request, server);
-                }
-            }),
-        fault("service.complete-answer.second-request-unanswered", "The second request of a connection hangs.").after(
-            |request, response, server| {
-                if !server.is_new(request.connection) {
-                    response.delivery = Delivery::Never;
-                }
-            },
-        ),
+            .remembers_key(|request| !request.authorization().is_empty()),
+        fault("service.complete-answer.second-request-unanswered", "The second request of a connection hangs.")
+            .breaks(Delivery::Never, |request, _, server| !server.is_new(request.connection)),
         fault("get.success.unread-long-body", "What a body has beyond 100 KiB is taken for the next request.")
             .leaves_unread(|request, _| request.body.len() > 100 * 1024),
         fault("get.not-found.unread-body", "A body sent with a wrong key is taken for the connection's next request.")
@@ -117,12 +111,9 @@ pub(super) fn faults() -> Vec<Fault> {
                 }
             }),
         fault("service.complete-answer.dies-after-errors", "A response after an error breaks off with its connection.")
-            .after(|request, response, server| {
-                if server.has_seen(&request.connection) {
-                    response.delivery = Delivery::Cut;
-                } else if response.status >= 400 {
-                    server.is_new(request.connection);
-                }
+            .breaks(Delivery::Cut, |request, response, server| {
+                let is_failure = response.status >= 400;
+                server.has_seen(&request.connection) || is_failure && !server.is_new(request.connection)
             }),
         fault("service.json.claims-gzip", "Successful answers are said to be compressed, and are not.")
             .answered(200, |_, response, _| response.set("content-encoding", "gzip")),
@@ -132,7 +123,7 @@ pub(super) fn faults() -> Vec<Fault> {
             |request, response, _| request.body.len() > 64 * 1024 && response.status >= 400,
             |response| {
                 response.status = 413;
-                response.set_body("text/html", "<h1>413 Request Entity Too Large</h1>");
+                response.set_page("413 Request Entity Too Large");
             },
         ),
         fault("headers.limit.lost-with-gzip", "Responses to clients that accept gzip have no rate-limit fields.")

@@ -1,6 +1,5 @@
 //! The animals that a catalogue begins with: generated, or read from a file.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -41,15 +40,6 @@ impl FromStr for Animals {
         }
         let count = text.parse().ok().filter(|count| *count <= MOST);
         count.map(Self::Generated).ok_or_else(|| format!("at most {MOST} animals can be generated"))
-    }
-}
-
-impl fmt::Display for Animals {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Generated(count) => count.fmt(f),
-            Self::File(path) => path.display().fmt(f),
-        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! A clock that a test sets, moves and stops.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::state::lock;
 use animal_store_reference::clock::TimeSource;
 
 /// A clock that can be set. Its clones are the same clock.
@@ -35,24 +36,20 @@ impl TestClock {
         Self(Arc::new(Mutex::new(Shown { at, since: Some(Instant::now()) })))
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns true if the clock stands.
     pub(crate) fn is_frozen(&self) -> bool {
-        self.shown().since.is_none()
+        lock(&self.0).since.is_none()
     }
 
     /// Sets the time of the clock. A running clock runs on from there.
     pub(crate) fn set(&self, at: Timestamp) {
-        let mut shown = self.shown();
+        let mut shown = lock(&self.0);
         *shown = Shown { at, since: shown.since.map(|_| Instant::now()) };
     }
 
     /// Moves the clock on by this time. Returns false if the result would be too late for a timestamp.
     pub(crate) fn advance(&self, by: SignedDuration) -> bool {
-        let mut shown = self.shown();
+        let mut shown = lock(&self.0);
         let Ok(at) = shown.now().checked_add(by) else { return false };
         *shown = Shown { at, since: shown.since.map(|_| Instant::now()) };
         true
@@ -60,20 +57,20 @@ impl TestClock {
 
     /// Stops the clock.
     pub(crate) fn freeze(&self) {
-        let mut shown = self.shown();
+        let mut shown = lock(&self.0);
         *shown = Shown { at: shown.now(), since: None };
     }
 
     /// Lets the clock run on.
     pub(crate) fn run(&self) {
-        let mut shown = self.shown();
+        let mut shown = lock(&self.0);
         *shown = Shown { at: shown.now(), since: Some(Instant::now()) };
     }
 }
 
 impl TimeSource for TestClock {
     fn now(&self) -> Timestamp {
-        self.shown().now()
+        lock(&self.0).now()
     }
 
     /// Waits by the machine's time, because a wait by a clock that stands would never end.

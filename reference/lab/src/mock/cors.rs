@@ -1,11 +1,8 @@
 //! Answers to browsers on pages of other origins (the CORS protocol of the Fetch standard).
 
-use std::convert::Infallible;
-use std::str::FromStr;
-use std::time::Duration;
+use std::{convert::Infallible, str::FromStr, time::Duration};
 
-use axum::extract::Request;
-use axum::response::Response;
+use axum::{extract::Request, response::Response};
 use http::{HeaderName, HeaderValue, Method, Uri, header};
 use tower::{Layer, ServiceExt, service_fn};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
@@ -39,24 +36,17 @@ impl FromStr for Origin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // Pages in files and in sandboxed frames send this origin.
-        if text == "*" || text == "null" {
-            return Ok(Self(text.to_owned()));
-        }
-        let parts = text.parse::<Uri>().ok().map(Uri::into_parts);
-        let is_origin = parts.is_some_and(|parts| match (parts.scheme, parts.authority) {
+        let is_origin = |uri: Uri| match (uri.scheme(), uri.authority()) {
             // The form that browsers write, because origins are compared byte by byte.
             (Some(scheme), Some(authority)) => {
-                text == format!("{scheme}://{authority}").to_ascii_lowercase() && !authority.as_str().contains('@')
+                text == format!("{scheme}://{authority}").to_ascii_lowercase() && !text.contains('@')
             }
             _ => false,
-        });
-        if is_origin {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err("it must be *, or scheme://host or scheme://host:port in lower case, without a slash at its end"
-                .to_owned())
-        }
+        };
+        // Pages in files and in sandboxed frames send `null`.
+        let is_possible = ["*", "null"].contains(&text) || text.parse().is_ok_and(is_origin);
+        let needed = "it must be *, or scheme://host or scheme://host:port in lower case, without a slash at its end";
+        is_possible.then(|| Self(text.to_owned())).ok_or_else(|| needed.to_owned())
     }
 }
 

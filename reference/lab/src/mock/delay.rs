@@ -1,12 +1,11 @@
 //! Delayed responses.
 
-use std::fmt;
-use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{fmt, str::FromStr, sync::Mutex, time::Duration};
+
+use crate::state::lock;
 
 /// The longest delay, in milliseconds: an hour.
-const LONGEST: u64 = 3_600_000;
+pub(super) const LONGEST: u64 = 3_600_000;
 
 /// The range of the delays of answers, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +37,14 @@ impl FromStr for DelayRange {
 }
 
 /// A source of delays: the same ones in the same order for the same seed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Delay {
     start: Option<DelayRange>,
     seed: u64,
     drawn: Mutex<Drawn>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Drawn {
     range: Option<DelayRange>,
     random: fastrand::Rng,
@@ -58,30 +57,26 @@ impl Delay {
         Self { start: range, seed, drawn: Mutex::new(drawn) }
     }
 
-    fn drawn(&self) -> MutexGuard<'_, Drawn> {
-        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The delay of the next answer, if there is one.
     pub(crate) fn next(&self) -> Option<Duration> {
-        let mut drawn = self.drawn();
+        let mut drawn = lock(&self.drawn);
         let DelayRange { from, to } = drawn.range?;
         Some(Duration::from_millis(drawn.random.u64(from..=to)))
     }
 
     /// The range at present.
     pub(crate) fn range(&self) -> Option<DelayRange> {
-        self.drawn().range
+        lock(&self.drawn).range
     }
 
     /// Delays of another range from now on.
     pub(crate) fn set(&self, range: Option<DelayRange>) {
-        self.drawn().range = range;
+        lock(&self.drawn).range = range;
     }
 
     /// Begins with the first delay of the first range again.
     pub(crate) fn restart(&self) {
-        *self.drawn() = Drawn { range: self.start, random: fastrand::Rng::with_seed(self.seed) };
+        *lock(&self.drawn) = Drawn { range: self.start, random: fastrand::Rng::with_seed(self.seed) };
     }
 }
 

@@ -7,35 +7,29 @@ pub(crate) mod control;
 pub(crate) mod cors;
 pub(crate) mod delay;
 mod operation;
-pub(crate) mod options;
 pub(crate) mod record;
 
 use std::sync::Arc;
 
-use axum::extract::Request;
-use axum::response::Response;
+use axum::{extract::Request, response::Response};
+use tokio::task::JoinSet;
 
-use self::control::Listening;
-use self::cors::Cors;
-use self::delay::Delay;
+use self::{control::Control, cors::Cors, delay::Delay};
 
 /// The parts of a mock that stand around the whole server.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Mock {
     /// The delays of answers of the API.
-    pub(crate) delay: Option<Arc<Delay>>,
+    pub(crate) delay: Arc<Delay>,
     /// The pages that may read the answers.
     pub(crate) cors: Option<Cors>,
     /// The interface by which a test controls the server.
-    pub(crate) control: Option<Arc<Listening>>,
+    pub(crate) control: Option<Arc<Control>>,
+    /// The task that serves the control. It ends with this value.
+    pub(crate) listening: JoinSet<()>,
 }
 
 impl Mock {
-    /// Returns true if no part stands around the server.
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.delay.is_none() && self.cors.is_none() && self.control.is_none()
-    }
-
     /// Answers a request with the help of the server, to which `handle` hands it on.
     pub(crate) async fn answer<R: Future<Output = Response>>(
         &self,
@@ -53,7 +47,7 @@ impl Mock {
     /// Answers a request without the header fields for browsers. Requests outside the API go to the server alone.
     async fn answer_without_cors<R: Future<Output = Response>>(
         &self,
-        request: Request,
+        mut request: Request,
         in_api: bool,
         handle: &impl Fn(Request) -> R,
     ) -> Response {
@@ -61,28 +55,18 @@ impl Mock {
             return handle(request).await;
         }
         let prepared = self.control.as_ref().and_then(|control| control.prepared(&request));
-        let (exchange, request) = match &self.control {
-            None => (None, request),
-            Some(control) => {
-                let (exchange, request) = control.recording().begin(request);
-                (Some(exchange), request)
-            }
-        };
+        let exchange = self.control.as_ref().map(|control| control.recording.begin(&mut request));
         let response = match prepared {
             None => handle(request).await,
             Some(prepared) => {
                 let counted = prepared.counted(&request);
-                let own = match counted {
-                    Some(counted) => Some(handle(counted).await),
-                    None => None,
-                };
-                let response = prepared.given(own.map(|own| own.headers().clone())).await;
+                let response = prepared.given(counted, handle).await;
                 // An unread body stays with the client until now.
                 drop(request);
                 response
             }
         };
-        if let Some(time) = self.delay.as_ref().and_then(|delay| delay.next()) {
+        if let Some(time) = self.delay.next() {
             tokio::time::sleep(time).await;
         }
         match exchange {

@@ -1,29 +1,20 @@
 //! Answers that a test has prepared: the next requests of a key or an operation get them in place of the server's own.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::response::Response;
+use axum::{body::Body, extract::Request, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use animal_store_reference::app::below;
-use animal_store_reference::auth::bearer_token;
-use animal_store_reference::routes::ORDERS;
+use animal_store_reference::{app::below, auth::bearer_token, routes::ORDERS};
 
-use crate::mock::operation::Operation;
 use crate::response::{LIMIT, REMAINING, RESET};
+use crate::{mock::delay::LONGEST, mock::operation::Operation};
 
 /// The maximum number of times that one answer may be given.
 const MOST_TIMES: u64 = 1_000_000;
-
-/// The maximum delay of an answer, in milliseconds: an hour.
-const LONGEST_DELAY: u64 = 3_600_000;
 
 /// Fields that say how a message is framed, which is the server's business.
 const FRAMING: [HeaderName; 3] = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION];
@@ -75,8 +66,8 @@ impl Wanted {
         if !(1..=MOST_TIMES).contains(&self.times) {
             return Err(format!("times must be 1 to {MOST_TIMES}"));
         }
-        if self.delay_ms > LONGEST_DELAY {
-            return Err(format!("delay_ms must be at most {LONGEST_DELAY}"));
+        if self.delay_ms > LONGEST {
+            return Err(format!("delay_ms must be at most {LONGEST}"));
         }
         let status = StatusCode::from_u16(self.status).ok().filter(|status| (200..=599).contains(&status.as_u16()));
         let status = status.ok_or("status must be 200 to 599")?;
@@ -103,58 +94,39 @@ impl Wanted {
     }
 }
 
-/// The answers that wait for their requests, in the order in which they were prepared.
-#[derive(Default)]
-pub(super) struct Answers(Mutex<Vec<Prepared>>);
+/// Everything that is reported of answers: all except their keys.
+pub(super) fn list(waiting: &[Prepared]) -> Value {
+    let reported = |Prepared { wanted, status, .. }: &Prepared| {
+        json!({
+            "times": wanted.times,
+            "operation": wanted.operation,
+            "for_one_key": wanted.key.is_some(),
+            "status": status.as_u16(),
+        })
+    };
+    waiting.iter().map(reported).collect()
+}
 
-impl Answers {
-    fn waiting(&self) -> MutexGuard<'_, Vec<Prepared>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+/// Takes the first answer that waits for such a request.
+pub(super) fn take(waiting: &mut Vec<Prepared>, base_path: &str, request: &Request) -> Option<Given> {
+    let path = below(base_path, request.uri().path())?;
+    let operation = Operation::of(request.method().as_str(), path);
+    let presented = bearer_token(request.headers());
+    let index = waiting.iter().position(|prepared| {
+        prepared.wanted.operation.is_none_or(|wanted| operation == Some(wanted))
+            && prepared.wanted.key.as_deref().is_none_or(|key| presented == Some(key))
+    })?;
+    let prepared = &mut waiting[index];
+    let mut response = Response::new(Body::from(prepared.body.clone()));
+    *response.status_mut() = prepared.status;
+    *response.headers_mut() = prepared.headers.clone();
+    let orders = prepared.wanted.rate_limit.then(|| format!("{base_path}{ORDERS}"));
+    let given = Given { delay: Duration::from_millis(prepared.wanted.delay_ms), response, orders };
+    prepared.wanted.times -= 1;
+    if prepared.wanted.times == 0 {
+        waiting.remove(index);
     }
-
-    pub(super) fn add(&self, prepared: Prepared) {
-        self.waiting().push(prepared);
-    }
-
-    pub(super) fn clear(&self) {
-        self.waiting().clear();
-    }
-
-    /// Everything that is reported of the answers: all except their keys.
-    pub(super) fn list(&self) -> Value {
-        let reported = |Prepared { wanted, status, .. }: &Prepared| {
-            json!({
-                "times": wanted.times,
-                "operation": wanted.operation,
-                "for_one_key": wanted.key.is_some(),
-                "status": status.as_u16(),
-            })
-        };
-        self.waiting().iter().map(reported).collect()
-    }
-
-    /// Takes the first answer that waits for such a request.
-    pub(super) fn take(&self, base_path: &str, request: &Request) -> Option<Given> {
-        let path = below(base_path, request.uri().path())?;
-        let operation = Operation::of(request.method().as_str(), path);
-        let presented = bearer_token(request.headers());
-        let mut waiting = self.waiting();
-        let index = waiting.iter().position(|prepared| {
-            prepared.wanted.operation.is_none_or(|wanted| operation == Some(wanted))
-                && prepared.wanted.key.as_deref().is_none_or(|key| presented == Some(key))
-        })?;
-        let prepared = &mut waiting[index];
-        let mut response = Response::new(Body::from(prepared.body.clone()));
-        *response.status_mut() = prepared.status;
-        *response.headers_mut() = prepared.headers.clone();
-        let orders = prepared.wanted.rate_limit.then(|| format!("{base_path}{ORDERS}"));
-        let given = Given { delay: Duration::from_millis(prepared.wanted.delay_ms), response, orders };
-        prepared.wanted.times -= 1;
-        if prepared.wanted.times == 0 {
-            waiting.remove(index);
-        }
-        Some(given)
-    }
+    Some(given)
 }
 
 /// An answer for one request.
@@ -176,12 +148,19 @@ impl Given {
         Some(counted)
     }
 
-    /// The answer, after its time, with the rate-limit fields of the server's own.
-    pub(in crate::mock) async fn given(self, own: Option<HeaderMap>) -> Response {
+    /// The answer, after its time, with the rate-limit fields of the server's own answer to the counted request.
+    pub(in crate::mock) async fn given<R: Future<Output = Response>>(
+        self,
+        counted: Option<Request>,
+        handle: &impl Fn(Request) -> R,
+    ) -> Response {
         let mut response = self.response;
-        for name in [LIMIT, REMAINING, RESET] {
-            if let Some(value) = own.as_ref().and_then(|own| own.get(name)) {
-                response.headers_mut().entry(name).or_insert_with(|| value.clone());
+        if let Some(counted) = counted {
+            let own = handle(counted).await;
+            for name in [LIMIT, REMAINING, RESET] {
+                if let Some(value) = own.headers().get(name) {
+                    response.headers_mut().entry(name).or_insert_with(|| value.clone());
+                }
             }
         }
         tokio::time::sleep(self.delay).await;
@@ -197,21 +176,21 @@ mod tests {
         serde_json::from_str::<Wanted>(text).map_err(|error| error.to_string())?.prepare()
     }
 
-    fn status(answers: &Answers, method: &str, path: &str, key: &str) -> Option<u16> {
+    fn status(answers: &mut Vec<Prepared>, method: &str, path: &str, key: &str) -> Option<u16> {
         let request = Request::builder().method(method).uri(path).header("authorization", format!("Bearer {key}"));
         let request = request.body(Body::empty()).expect("a request");
-        answers.take("/v1", &request).map(|given| given.response.status().as_u16())
+        take(answers, "/v1", &request).map(|given| given.response.status().as_u16())
     }
 
     #[test]
     fn an_answer_is_given_to_as_many_requests_of_its_key_and_operation() {
-        let answers = Answers::default();
+        let mut answers = Vec::new();
         for text in [
             r#"{"times":2,"operation":"getPet","status":500}"#,
             r#"{"key":"mine","status":429}"#,
             r#"{"operation":"createPet","key":"mine","status":503}"#,
         ] {
-            answers.add(prepared(text).expect("an answer"));
+            answers.push(prepared(text).expect("an answer"));
         }
         for (method, path, key, expected) in [
             ("GET", "/v1/pets", "other", None),
@@ -225,9 +204,9 @@ mod tests {
             ("POST", "/v1/pets", "mine", Some(503)),
             ("POST", "/v1/pets", "mine", None),
         ] {
-            assert_eq!(status(&answers, method, path, key), expected, "{method} {path} {key}");
+            assert_eq!(status(&mut answers, method, path, key), expected, "{method} {path} {key}");
         }
-        assert_eq!(answers.list(), json!([]));
+        assert_eq!(list(&answers), json!([]));
     }
 
     #[test]

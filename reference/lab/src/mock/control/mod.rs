@@ -5,37 +5,25 @@ mod answers;
 mod routes;
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::ops::Deref;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::{borrow::Cow, io, str::FromStr, time::Duration};
 
-use axum::Router;
-use axum::body::Body;
+use axum::{Router, body::Body};
 use http::StatusCode;
-use hyper::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
+use hyper::{Request, body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tower::ServiceExt;
 
-use self::answers::{Answers, Given};
-use super::clock::TestClock;
-use super::delay::Delay;
-use super::record::Recording;
-use crate::Lab;
-use crate::vector::{Vector, VectorError, Wish};
-use animal_store_reference::app::App;
-use animal_store_reference::extension::ExtensionError;
-use animal_store_reference::keys::ApiKey;
-use animal_store_reference::rate_limit::Usage;
-use animal_store_reference::respond::ApiError;
+use self::answers::{Given, Prepared};
+use super::{clock::TestClock, delay::Delay, record::Recording};
+use crate::vector::{Vector, Wish};
+use crate::{Lab, state::lock};
 use animal_store_reference::store::Catalogue;
+use animal_store_reference::{app::App, extension::ExtensionError, rate_limit::Usage, respond::ApiError};
 use animal_store_secrets::printable::printable;
 
 use routes::router;
@@ -62,41 +50,41 @@ impl FromStr for ControlAddress {
 
 /// The state of a server that a test can bring back.
 #[derive(Clone, Debug, Default)]
-struct Snapshot {
-    catalogue: Catalogue,
+pub(crate) struct Snapshot {
+    pub(crate) catalogue: Catalogue,
     /// The usage of each key, by the number of the key. A key that is absent was not used.
-    usage: HashMap<i64, Usage>,
+    pub(crate) usage: HashMap<i64, Usage>,
 }
 
-/// The parts of a controlled server.
-pub(crate) struct Parts {
+/// The control of a server.
+pub(crate) struct Control {
     /// The application.
     pub(crate) app: Arc<App>,
     /// The laboratory, plain or not.
     pub(crate) lab: Arc<Lab>,
     /// The choices and faults that were requested at the start.
     pub(crate) wish: Wish,
+    /// The present choices and faults.
+    pub(crate) vector: Mutex<Vector>,
     /// The clock of the application.
     pub(crate) clock: TestClock,
     /// The delay of responses.
     pub(crate) delay: Arc<Delay>,
-    /// The catalogue as it was before the laboratory was prepared, to which a reset returns.
-    pub(crate) start: Catalogue,
+    /// The state to which a reset returns: the catalogue as it was before the laboratory was prepared.
+    pub(crate) start: Snapshot,
     /// The base address of the API.
     pub(crate) base_url: String,
-    /// The keys that the server has from the start, except those that are only known as hashes.
-    pub(crate) keys: Vec<ApiKey>,
+    /// The recording of the server's traffic.
+    pub(crate) recording: Arc<Recording>,
+    pub(crate) state: TestState,
 }
 
-/// The control of a server.
-pub(crate) struct Control {
-    parts: Parts,
-    start: Snapshot,
+/// The state that tests make.
+#[derive(Default)]
+pub(crate) struct TestState {
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
-    answers: Answers,
-    recording: Arc<Recording>,
-    /// The present choices and faults.
-    vector: Mutex<Vector>,
+    /// The answers that wait for their requests, in the order in which they were prepared.
+    answers: Mutex<Vec<Prepared>>,
     /// Held while the state is replaced, so that two tests do not mix theirs.
     replacing: tokio::sync::Mutex<()>,
     /// The number of requests that the server has handled since the start or the last reset.
@@ -107,39 +95,15 @@ pub(crate) struct Control {
 type Alone<'a> = tokio::sync::MutexGuard<'a, ()>;
 
 impl Control {
-    /// The control of a server that is about to be served.
-    ///
-    /// # Errors
-    ///
-    /// [`VectorError`] when the requested choices and faults exclude each other or do not exist.
-    pub(crate) fn new(mut parts: Parts) -> Result<Self, VectorError> {
-        let start = Snapshot { catalogue: std::mem::take(&mut parts.start), usage: HashMap::new() };
-        Ok(Self {
-            start,
-            vector: Mutex::new(Vector::new(&parts.wish)?),
-            snapshots: Mutex::default(),
-            answers: Answers::default(),
-            recording: Arc::new(Recording::new(Arc::clone(&parts.app), &parts.keys)),
-            replacing: tokio::sync::Mutex::default(),
-            requests: AtomicU64::new(0),
-            parts,
-        })
-    }
-
     /// The number of the next request, from 1.
     pub(crate) fn next_request(&self) -> u64 {
-        self.requests.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// The recording of the server's traffic.
-    pub(super) fn recording(&self) -> &Arc<Recording> {
-        &self.recording
+        self.state.requests.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The prepared answer to a request, if there is one.
     pub(super) fn prepared(&self, request: &axum::extract::Request) -> Option<Given> {
-        let mut given = self.answers.take(&self.parts.app.options.base_path, request)?;
-        let date = animal_store_reference::respond::http_date(self.parts.app.options.clock.now());
+        let mut given = answers::take(&mut lock(&self.state.answers), &self.app.options.base_path, request)?;
+        let date = animal_store_reference::respond::http_date(self.app.options.clock.now());
         given.response.headers_mut().entry(http::header::DATE).or_insert(date);
         Some(given)
     }
@@ -147,63 +111,49 @@ impl Control {
     /// Returns to the animals of the start and to keys that were never used; forgets prepared answers. Requests are numbered
     /// and delays drawn as from the start, and the faults of the start return. Returns the number of animals.
     async fn reset(&self) -> Result<usize, ApiError> {
-        let alone = self.replacing.lock().await;
-        self.change_faults(self.parts.wish.fault.clone(), &alone).await?;
+        let alone = self.state.replacing.lock().await;
+        self.change_faults(self.wish.fault.clone(), &alone).await?;
         let animals = self.put_back(&self.start, &alone).await?;
-        self.answers.clear();
-        self.requests.store(0, Ordering::Relaxed);
-        self.parts.delay.restart();
+        lock(&self.state.answers).clear();
+        self.state.requests.store(0, Ordering::Relaxed);
+        self.delay.restart();
         Ok(animals)
-    }
-
-    /// Returns the present choices and faults.
-    fn vector(&self) -> MutexGuard<'_, Vector> {
-        self.vector.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Replaces the present faults by these. The memory of the layers is cleared.
     async fn set_faults(&self, faults: Vec<String>) -> Result<(), ApiError> {
-        self.change_faults(faults, &self.replacing.lock().await).await
+        self.change_faults(faults, &self.state.replacing.lock().await).await
     }
 
     async fn change_faults(&self, faults: Vec<String>, _alone: &Alone<'_>) -> Result<(), ApiError> {
-        let wish = Wish { fault: faults, ..self.parts.wish.clone() };
-        let vector = Vector::new(&wish).map_err(|error| self.invalid(&error.to_string()))?;
-        if let Some(about) = vector.set_up_differs(&self.vector()) {
+        let wish = Wish { fault: faults, ..self.wish.clone() };
+        let vector = Vector::new(&wish).map_err(|error| self.invalid(&error))?;
+        if let Some(about) = vector.set_up_differs(&lock(&self.vector)) {
             return Err(self.invalid(&format!("these faults decide {about}, which stays as it was at the start")));
         }
-        self.parts.lab.change(vector.variation()).await.map_err(|error| failed(&error))?;
-        *self.vector() = vector;
+        self.lab.change(vector.variation()).await.map_err(|error| failed(&error))?;
+        *lock(&self.vector) = vector;
         Ok(())
     }
 
     async fn put_back(&self, snapshot: &Snapshot, _alone: &Alone<'_>) -> Result<usize, ApiError> {
-        let app = &self.parts.app;
+        let app = &self.app;
         app.replace(snapshot.catalogue.clone()).await?;
         app.keys.set_usage(&snapshot.usage);
-        self.parts.lab.restart().await.map_err(|error| failed(&error))?;
+        self.lab.restart().await.map_err(|error| failed(&error))?;
         Ok(snapshot.catalogue.len())
-    }
-
-    fn snapshots(&self) -> MutexGuard<'_, BTreeMap<String, Snapshot>> {
-        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps the present state by this name, in place of an earlier state of the same name. Returns the number of animals.
     async fn keep(&self, name: &str) -> Result<usize, ApiError> {
-        let _alone = self.replacing.lock().await;
-        let app = &self.parts.app;
+        let _alone = self.state.replacing.lock().await;
+        let app = &self.app;
         let snapshot = Snapshot { catalogue: app.store.catalogue()?, usage: app.keys.usage() };
         let animals = snapshot.catalogue.len();
-        let mut snapshots = self.snapshots();
+        let mut snapshots = lock(&self.state.snapshots);
         if snapshots.len() >= MOST_SNAPSHOTS && !snapshots.contains_key(name) {
             let message = format!("there are {MOST_SNAPSHOTS} snapshots already: delete one");
-            return Err(ApiError {
-                status: StatusCode::CONFLICT,
-                code: "too_many",
-                message: message.into(),
-                header: None,
-            });
+            return Err(refused(StatusCode::CONFLICT, "too_many", message));
         }
         snapshots.insert(name.to_owned(), snapshot);
         Ok(animals)
@@ -211,8 +161,8 @@ impl Control {
 
     /// Returns to a kept state. Returns the number of animals.
     async fn restore(&self, name: &str) -> Result<usize, ApiError> {
-        let alone = self.replacing.lock().await;
-        let snapshot = self.snapshots().get(name).cloned().ok_or_else(no_snapshot)?;
+        let alone = self.state.replacing.lock().await;
+        let snapshot = lock(&self.state.snapshots).get(name).cloned().ok_or_else(no_snapshot)?;
         self.put_back(&snapshot, &alone).await
     }
 
@@ -220,6 +170,10 @@ impl Control {
     fn invalid(&self, message: &str) -> ApiError {
         ApiError::bad_request("invalid_body", printable(&self.recording.without_keys(message)))
     }
+}
+
+fn refused(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError { status, code, message: message.into(), header: None }
 }
 
 fn no_snapshot() -> ApiError {
@@ -231,41 +185,16 @@ fn failed(error: &ExtensionError) -> ApiError {
     ApiError::internal()
 }
 
-/// A control that is listening. It ends when it is dropped.
-pub(crate) struct Listening {
-    control: Arc<Control>,
-    address: SocketAddr,
-    task: JoinHandle<()>,
-}
-
-impl Listening {
-    /// Serves a control on an address, in the current tokio runtime.
-    ///
-    /// # Errors
-    ///
-    /// The error of the operating system when the address cannot be used.
-    pub(crate) fn start(listener: TcpListener, control: Arc<Control>) -> io::Result<Self> {
-        let address = listener.local_addr()?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        let task = tokio::spawn(serve(listener, router(Arc::clone(&control), address)));
-        Ok(Self { control, address, task })
-    }
-
-    /// The address of the control, with the port that was really taken.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// A warning if the control can be reached from another machine.
-    pub(crate) fn exposure(&self) -> Option<String> {
-        let address = self.address;
-        (!address.ip().is_loopback()).then(|| {
-            format!(
-                "with --control on {address}, everyone who reaches it reads requests and replaces animals without a key: let \
-                 only tests reach it"
-            )
-        })
-    }
+/// Serves a control on a listener, in the current tokio runtime, until the returned task is dropped.
+///
+/// # Errors
+///
+/// The error of the operating system when the address cannot be used.
+pub(crate) fn listen(listener: TcpListener, control: &Arc<Control>) -> io::Result<JoinSet<()>> {
+    let router = router(Arc::clone(control), listener.local_addr()?);
+    let mut task = JoinSet::new();
+    task.spawn(serve(tokio::net::TcpListener::from_std(listener)?, router));
+    Ok(task)
 }
 
 /// Serves connections until the future is dropped. The head of a request must arrive in time, and idle connections end as well.
@@ -288,20 +217,6 @@ async fn serve(listener: tokio::net::TcpListener, router: Router) {
         }
         // Connections that have ended are forgotten.
         while connections.try_join_next().is_some() {}
-    }
-}
-
-impl Deref for Listening {
-    type Target = Control;
-
-    fn deref(&self) -> &Control {
-        &self.control
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

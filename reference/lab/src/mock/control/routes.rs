@@ -1,17 +1,13 @@
 //! The paths by which a test controls the server.
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use axum::{Router, body::Body, extract::rejection::QueryRejection};
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
@@ -19,10 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::answers::Wanted;
-use super::{Control, no_snapshot};
-use crate::Rate;
-use crate::mock::record::Filter;
+use super::answers::{self, Wanted};
+use super::{Control, no_snapshot, refused};
+use crate::{Rate, mock::record::Filter, state::lock};
 use animal_store_reference::clock::TimeSource;
 use animal_store_reference::respond::{ApiError, WrittenJson};
 use animal_store_secrets::printable::Printable;
@@ -69,8 +64,8 @@ async fn guard(State(address): State<SocketAddr>, request: Request, next: Next) 
         _ => true,
     };
     if headers.contains_key(header::ORIGIN) || is_reached_by_name {
-        let message = "pages in browsers may not control the server".into();
-        return ApiError { status: StatusCode::FORBIDDEN, code: "forbidden", message, header: None }.into_response();
+        let message = "pages in browsers may not control the server";
+        return refused(StatusCode::FORBIDDEN, "forbidden", message).into_response();
     }
     next.run(request).await
 }
@@ -106,7 +101,7 @@ async fn reset(State(control): Shared) -> Answer {
 }
 
 async fn snapshots(State(control): Shared) -> Response {
-    let kept = control.snapshots();
+    let kept = lock(&control.state.snapshots);
     let described =
         |(name, snapshot): (&String, &super::Snapshot)| json!({"name": name, "animals": snapshot.catalogue.len()});
     done(&Value::Array(kept.iter().map(described).collect()))
@@ -120,7 +115,7 @@ async fn keep(State(control): Shared, Path(name): Path<String>) -> Answer {
 }
 
 async fn forget(State(control): Shared, Path(name): Path<String>) -> Answer {
-    control.snapshots().remove(&name).ok_or_else(no_snapshot)?;
+    lock(&control.state.snapshots).remove(&name).ok_or_else(no_snapshot)?;
     Ok(done(&json!({"name": name})))
 }
 
@@ -129,7 +124,7 @@ async fn restore(State(control): Shared, Path(name): Path<String>) -> Answer {
 }
 
 fn shown(control: &Control) -> Response {
-    let clock = &control.parts.clock;
+    let clock = &control.clock;
     let now = clock.now();
     done(&json!({"now": now.to_string(), "unix": now.as_second(), "frozen": clock.is_frozen()}))
 }
@@ -141,48 +136,48 @@ async fn clock(State(control): Shared) -> Response {
 async fn set_clock(State(control): Shared, body: Bytes) -> Answer {
     let time: Timestamp = read_member(&control, &body, "to")?;
     if time < Timestamp::UNIX_EPOCH {
-        return Err(ApiError::bad_request("invalid_body", "to: it must not be before 1970".to_owned()));
+        return Err(control.invalid("to: it must not be before 1970"));
     }
-    control.parts.clock.set(time);
+    control.clock.set(time);
     Ok(shown(&control))
 }
 
 async fn advance_clock(State(control): Shared, body: Bytes) -> Answer {
     let seconds = read_member(&control, &body, "seconds")?;
-    let refused = || {
-        ApiError::bad_request("invalid_body", format!("seconds must be 0 to {FARTHEST}, and end before the year 10000"))
-    };
-    let by = (0..=FARTHEST).contains(&seconds).then(|| SignedDuration::from_secs(seconds)).ok_or_else(refused)?;
-    if control.parts.clock.advance(by) { Ok(shown(&control)) } else { Err(refused()) }
+    if !(0..=FARTHEST).contains(&seconds) || !control.clock.advance(SignedDuration::from_secs(seconds)) {
+        return Err(control.invalid(&format!("seconds must be 0 to {FARTHEST}, and end before the year 10000")));
+    }
+    Ok(shown(&control))
 }
 
 async fn freeze_clock(State(control): Shared) -> Response {
-    control.parts.clock.freeze();
+    control.clock.freeze();
     shown(&control)
 }
 
 async fn run_clock(State(control): Shared) -> Response {
-    control.parts.clock.run();
+    control.clock.run();
     shown(&control)
 }
 
 async fn answers(State(control): Shared) -> Response {
-    done(&control.answers.list())
+    done(&answers::list(&lock(&control.state.answers)))
 }
 
 async fn prepare(State(control): Shared, body: Bytes) -> Answer {
     let wanted: Wanted = read(&control, &body)?;
-    control.answers.add(wanted.prepare().map_err(|message| control.invalid(&message))?);
+    let prepared = wanted.prepare().map_err(|message| control.invalid(&message))?;
+    lock(&control.state.answers).push(prepared);
     Ok(answers(State(control)).await)
 }
 
 async fn forget_answers(State(control): Shared) -> Response {
-    control.answers.clear();
+    lock(&control.state.answers).clear();
     answers(State(control)).await
 }
 
 async fn faults(State(control): Shared) -> Response {
-    let vector = control.vector();
+    let vector = lock(&control.vector);
     let shown = vector
         .faults
         .iter()
@@ -201,18 +196,18 @@ async fn forget_faults(State(control): Shared) -> Answer {
 }
 
 async fn delay(State(control): Shared) -> Response {
-    done(&json!({"delay": control.parts.delay.range().map(|range| range.to_string())}))
+    done(&json!({"delay": control.delay.range().map(|range| range.to_string())}))
 }
 
 async fn set_delay(State(control): Shared, body: Bytes) -> Answer {
     let range: String = read_member(&control, &body, "delay")?;
     let range = range.parse().map_err(|error| control.invalid(&format!("delay: {error}")))?;
-    control.parts.delay.set(Some(range));
+    control.delay.set(Some(range));
     Ok(delay(State(control)).await)
 }
 
 async fn forget_delay(State(control): Shared) -> Response {
-    control.parts.delay.set(None);
+    control.delay.set(None);
     delay(State(control)).await
 }
 
@@ -224,7 +219,7 @@ fn filter(control: &Control, wished: Wished) -> Result<Filter, ApiError> {
 
 async fn log(State(control): Shared, wished: Wished) -> Answer {
     let filter = filter(&control, wished)?;
-    let lines = control.recording.trace(&control.parts.base_url, &filter);
+    let lines = control.recording.trace(&control.base_url, &filter);
     let mut response = Body::from_stream(stream::iter(lines.map(Ok::<_, Infallible>))).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     animal_store_reference::respond::protect(response.headers_mut());

@@ -3,29 +3,28 @@
 
 mod stand_ins;
 
-use std::collections::BTreeMap;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll};
+use std::{collections::BTreeMap, pin::Pin};
 
 use axum::body::{Body, HttpBody};
 use axum::extract::Request as HttpRequest;
 use axum::response::Response as HttpResponse;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue};
 use hyper::body::{Frame, SizeHint};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::stand_ins::{StandIns, ValidKeys, presented};
+use self::stand_ins::{StandIns, of_valid, presented};
 use super::operation::Operation;
-use crate::request::observed;
+use crate::request::{fields, observed};
+use crate::state::lock;
 use animal_store_reference::app::{App, below};
-use animal_store_reference::keys::ApiKey;
-use animal_store_rules::trace::Context;
+use animal_store_reference::keys;
 use animal_store_rules::trace::exchange::{self, Exchange, Failure, FailureKind, Outcome, Request, Response};
 use animal_store_rules::trace::knowledge::{Extent, Fact, Knowledge};
+use animal_store_rules::{trace::Context, trace::keys::ApiKey};
 use animal_store_secrets::printable::Printable;
 use animal_store_traffic::{Head, Writer, lines};
 
@@ -41,6 +40,8 @@ const MOST_OF_BODY: usize = 1024 * 1024;
 /// A recording.
 pub(crate) struct Recording {
     app: Arc<App>,
+    /// The keys that the application has from the start, which may never be presented.
+    of_start: Vec<String>,
     kept: Mutex<Kept>,
 }
 
@@ -51,27 +52,24 @@ struct Kept {
     exchanges: BTreeMap<u64, (Arc<Exchange>, usize)>,
     bytes: usize,
     arrived: u64,
-    valid: ValidKeys,
+    /// The valid keys that were presented, in the order of their first presentation.
+    valid: Vec<String>,
 }
 
 impl Recording {
     /// A recording of the requests to this application, which has these keys from the start.
-    pub(crate) fn new(app: Arc<App>, keys: &[ApiKey]) -> Self {
-        let valid = ValidKeys::given(keys.iter().map(|key| key.reveal().to_owned()));
-        Self { app, kept: Mutex::new(Kept { valid, ..Kept::default() }) }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new(app: Arc<App>, keys: &[keys::ApiKey]) -> Self {
+        Self { app, of_start: keys.iter().map(|key| key.reveal().to_owned()).collect(), kept: Mutex::default() }
     }
 
     /// The lines of the trace so far, each written when it is asked for: exchanges that are complete, in the order in which their requests
     /// arrived. They contain no credential that any of them has presented, nor a valid key that is known.
     pub(super) fn trace(&self, base_url: &str, filter: &Filter) -> impl Iterator<Item = String> + use<> {
-        let (exchanges, valid) = (self.matching(filter), self.kept().valid.clone());
-        let stand_ins = StandIns::new(&valid, &exchanges);
+        let (exchanges, valid) = (self.matching(filter), lock(&self.kept).valid.clone());
+        let stand_ins = StandIns::new(&self.of_start, &valid, &exchanges);
         // The recording may have been emptied and the clock set, so absent exchanges prove nothing.
-        let context = Context { keys: valid.stand_ins(), ..Context::new(Extent::Sample, base_url) };
+        let keys = (1..=valid.len()).filter_map(|number| ApiKey::new(of_valid(number)).ok()).collect();
+        let context = Context { keys, ..Context::new(Extent::Sample, base_url) };
         let writer = Writer { name: "reference".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         // This program judges by no catalogue.
         let head = Head { catalogue: String::new(), ..Head::of(&context, writer) };
@@ -81,7 +79,8 @@ impl Recording {
 
     /// The exchanges that a filter lets pass, in the order in which their requests arrived.
     fn matching(&self, filter: &Filter) -> Vec<Arc<Exchange>> {
-        let mut exchanges: Vec<_> = self.kept().exchanges.values().map(|(exchange, _)| Arc::clone(exchange)).collect();
+        let mut exchanges: Vec<_> =
+            lock(&self.kept).exchanges.values().map(|(exchange, _)| Arc::clone(exchange)).collect();
         exchanges.retain(|exchange| filter.passes(exchange));
         exchanges.split_off(exchanges.len().saturating_sub(filter.last.unwrap_or(MOST)))
     }
@@ -101,44 +100,43 @@ impl Recording {
 
     /// The text without the valid keys that are known.
     pub(crate) fn without_keys(&self, text: &str) -> String {
-        let valid = self.kept().valid.clone();
-        StandIns::new(&valid, &[]).text(text)
+        StandIns::new(&self.of_start, &lock(&self.kept).valid, &[]).text(text)
     }
 
     /// Discards the recorded exchanges. The stand-ins of valid keys stay the same.
     pub(crate) fn clear(&self) {
-        let mut kept = self.kept();
+        let mut kept = lock(&self.kept);
         kept.exchanges.clear();
         kept.bytes = 0;
     }
 
     /// Begins to record an exchange, and watches the body of its request.
-    pub(super) fn begin(self: &Arc<Self>, request: HttpRequest) -> (Ongoing, HttpRequest) {
-        let (parts, body) = request.into_parts();
+    pub(super) fn begin(self: &Arc<Self>, request: &mut HttpRequest) -> Ongoing {
         let number = {
-            let mut kept = self.kept();
+            let mut kept = lock(&self.kept);
             kept.arrived += 1;
             kept.arrived
         };
-        let sent = Arc::<Mutex<Seen>>::default();
-        let path = below(&self.app.options.base_path, parts.uri.path()).unwrap_or_default();
-        let recorded = observed(&parts.method, path, parts.uri.query(), &parts.headers);
+        let path = below(&self.app.options.base_path, request.uri().path()).unwrap_or_default();
+        let recorded = observed(request.method(), path, request.uri().query(), request.headers());
         let sent_at = self.app.options.clock.timestamp();
-        let ongoing =
-            Ongoing { recording: Arc::clone(self), number, sent_at, request: recorded, sent: Arc::clone(&sent) };
-        if body.is_end_stream() {
-            seen(&sent).complete = true;
-            return (ongoing, HttpRequest::from_parts(parts, body));
-        }
-        (ongoing, HttpRequest::from_parts(parts, Body::new(Watched { body, seen: sent, end: None })))
+        let sent = Arc::<Mutex<Seen>>::default();
+        let body = std::mem::take(request.body_mut());
+        lock(&sent).complete = body.is_end_stream();
+        *request.body_mut() = Body::new(Watched { body, seen: Arc::clone(&sent), end: None });
+        Ongoing { recording: Arc::clone(self), number, sent_at, request: recorded, sent }
     }
 
     fn add(&self, number: u64, exchange: Exchange) {
         let valid = presented(&exchange.request).filter(|text| matches!(self.app.keys.find(text), Ok(Some(_))));
         let valid: Vec<String> = valid.collect();
         let size = line(&exchange).len();
-        let mut kept = self.kept();
-        valid.into_iter().for_each(|key| kept.valid.presented(key));
+        let mut kept = lock(&self.kept);
+        for key in valid {
+            if !kept.valid.contains(&key) {
+                kept.valid.push(key);
+            }
+        }
         kept.bytes += size;
         kept.exchanges.insert(number, (Arc::new(exchange), size));
         while (kept.exchanges.len() > MOST || kept.bytes > MOST_BYTES)
@@ -206,12 +204,6 @@ impl TryFrom<String> for StatusFilter {
     }
 }
 
-/// The header fields of a response as text.
-fn fields(headers: &HeaderMap) -> Vec<(String, String)> {
-    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
-}
-
 /// The part of a body that has passed.
 #[derive(Default)]
 struct Seen {
@@ -220,10 +212,6 @@ struct Seen {
     cut: bool,
     /// Whether the end of the body has passed.
     complete: bool,
-}
-
-fn seen(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An exchange that is being recorded.
@@ -242,12 +230,12 @@ impl Ongoing {
         let (parts, body) = response.into_parts();
         let received = Arc::<Mutex<Seen>>::default();
         // A response to HEAD has no content, so its body is never polled to the end.
-        seen(&received).complete = body.is_end_stream() || self.request.method == "HEAD";
+        lock(&received).complete = body.is_end_stream() || self.request.method == "HEAD";
         let status = parts.status.as_u16();
         let response = Response { status, headers: fields(&parts.headers), body: Vec::new(), cut: false };
         let end: End = Box::new(move |received| self.finish(response, received));
         let mut watched = Watched { body, seen: received, end: Some(end) };
-        if seen(&watched.seen).complete {
+        if lock(&watched.seen).complete {
             watched.finish();
         }
         HttpResponse::from_parts(parts, Body::new(watched))
@@ -257,7 +245,7 @@ impl Ongoing {
     fn finish(self, response: Response, received: Seen) {
         let Ongoing { recording, number, sent_at, mut request, sent } = self;
         let received_at = recording.app.options.clock.timestamp();
-        let sent = std::mem::take(&mut *seen(&sent));
+        let sent = std::mem::take(&mut *lock(&sent));
         let mut known = Knowledge::default();
         if sent.cut || !sent.complete {
             known.withheld.insert(Fact::RequestBody);
@@ -291,7 +279,7 @@ struct Watched {
 impl Watched {
     fn finish(&mut self) {
         if let Some(end) = self.end.take() {
-            end(std::mem::take(&mut *seen(&self.seen)));
+            end(std::mem::take(&mut *lock(&self.seen)));
         }
     }
 }
@@ -305,7 +293,7 @@ impl HttpBody for Watched {
         context: &mut TaskContext<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
-        let mut seen = seen(&self.seen);
+        let mut seen = lock(&self.seen);
         match &polled {
             Poll::Ready(Some(Ok(frame))) => {
                 if let Some(data) = frame.data_ref() {

@@ -1,41 +1,13 @@
 //! The replacements for keys and other credentials in a recording, which contains none.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
-use animal_store_rules::trace::keys::{ApiKey, Keys};
 use animal_store_secrets::{HIDDEN, LEAST_DISTINCT, Redactor, is_credential, is_ordinary};
 use animal_store_traffic::credentials::{self, Found};
 
-/// Valid keys that are known in full.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ValidKeys {
-    /// Keys of the start, which may never be presented.
-    given: Vec<String>,
-    /// The number of each presented key, in the order of the first presentation.
-    numbers: HashMap<String, usize>,
-}
-
-impl ValidKeys {
-    /// Keys that are known from the start.
-    pub(super) fn given(keys: impl Iterator<Item = String>) -> ValidKeys {
-        ValidKeys { given: keys.collect(), numbers: HashMap::new() }
-    }
-
-    /// Remembers a key that was presented.
-    pub(super) fn presented(&mut self, key: String) {
-        let next = self.numbers.len() + 1;
-        self.numbers.entry(key).or_insert(next);
-    }
-
-    /// Returns the stand-ins of the presented keys.
-    pub(super) fn stand_ins(&self) -> Keys {
-        (1..=self.numbers.len()).filter_map(|number| ApiKey::new(valid(number)).ok()).collect()
-    }
-}
-
-fn valid(number: usize) -> String {
+/// The stand-in of the valid key that was the first to be presented, the second one, and so on.
+pub(super) fn of_valid(number: usize) -> String {
     format!("sk-Recorded-Key-{number:04}")
 }
 
@@ -52,13 +24,12 @@ pub(super) struct StandIns {
 }
 
 impl StandIns {
-    /// Makes stand-ins for valid keys, and for other keys in the order in which they were presented. Other credentials have none.
-    pub(super) fn new(keys: &ValidKeys, exchanges: &[Arc<Exchange>]) -> StandIns {
-        let of_keys = keys.numbers.iter().map(|(key, number)| (key.clone(), valid(*number))).collect();
+    /// Makes stand-ins for presented valid keys and for invalid keys, in the order in which they were presented. Other credentials, and
+    /// the keys of the start that were not presented, have none.
+    pub(super) fn new(of_start: &[String], valid: &[String], exchanges: &[Arc<Exchange>]) -> StandIns {
+        let of_keys = valid.iter().cloned().zip((1..).map(of_valid)).collect();
         let mut stand_ins = StandIns { of_keys, search: Redactor::default() };
-        for key in keys.given.iter().chain(keys.numbers.keys()).filter(|key| key.len() >= LEAST_DISTINCT) {
-            stand_ins.search.hide(key, stand_ins.of(key).to_owned());
-        }
+        of_start.iter().chain(valid).for_each(|key| stand_ins.hide(key));
         let mut invalid = 0;
         for found in exchanges.iter().flat_map(|exchange| credentials::of(&exchange.request)) {
             let (Found::Key(text) | Found::Other(text)) = &found;
@@ -66,11 +37,18 @@ impl StandIns {
                 invalid += 1;
                 stand_ins.of_keys.insert(text.clone(), format!("sk-Invalid-Key-{invalid:04}"));
             }
-            if text.len() >= LEAST_DISTINCT && !is_ordinary(text) {
-                stand_ins.search.hide(text, stand_ins.of(text).to_owned());
+            if !is_ordinary(text) {
+                stand_ins.hide(text);
             }
         }
         stand_ins
+    }
+
+    /// Replaces a credential in any text from now on, unless it is short.
+    fn hide(&mut self, credential: &str) {
+        if credential.len() >= LEAST_DISTINCT {
+            self.search.hide(credential, self.of(credential).to_owned());
+        }
     }
 
     fn of(&self, credential: &str) -> &str {
