@@ -16,7 +16,7 @@ pub enum Cut {
     /// A counter that slides between two windows on the grid: the requests of the last window count by the part of it that still lies
     /// in the last minute. Reset is the end of the window.
     Weighted,
-    /// A counter that slides like [`Cut::Weighted`], between the minutes of the clock or those of a grid that the first window shows. Reset
+    /// A counter that slides like [`Cut::Weighted`], between the minutes of the clock or those of the grid that the first report shows. Reset
     /// is the time at which the next request is restored.
     WeightedNext {
         /// Whether the windows are the minutes of the clock.

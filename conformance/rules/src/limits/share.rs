@@ -262,19 +262,14 @@ impl<'t, 'h> Shares<'t, 'h> {
         event.outcome != Outcome::Refused || is_during
     }
 
-    /// The part of a minute by which the minutes of a grid begin after those of the clock, by a Reset that is the end of one.
+    /// The part of a minute by which the minutes of a grid begin after those of the clock, as the first report shows it.
     fn phase_of_grid(&self, of_minutes: &[usize]) -> Option<Micros> {
-        let mut admitted = of_minutes.iter().filter(|at| self.events[**at].outcome != Outcome::Refused);
-        let shown = match self.hypothesis.cut {
-            Cut::WeightedNext { on_clock: true } => return Some(0),
-            // As long as no request weighs, the next restoration is the end of the minute: no other one is so far ahead.
-            Cut::WeightedNext { on_clock: false } => admitted.max_by_key(|at| {
-                let event = &self.events[**at];
-                event.report.map(|report| (report.reset - event.arrival.1, std::cmp::Reverse(**at)))
-            }),
-            _ => admitted.next(),
-        };
-        let off = self.events[*shown.or(of_minutes.first())?].report?.reset.rem_euclid(MINUTE);
+        let first = of_minutes.iter().find(|at| self.events[**at].outcome != Outcome::Refused).or(of_minutes.first());
+        let first = first?;
+        if self.hypothesis.cut == (Cut::WeightedNext { on_clock: true }) {
+            return Some(0);
+        }
+        let off = self.events[*first].report?.reset.rem_euclid(MINUTE);
         let is_whole = off <= ROUNDING || off >= MINUTE - ROUNDING;
         Some(if is_whole { 0 } else { off })
     }
@@ -282,9 +277,6 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// Finds the minutes on the grid that the reports show: those that events report, and those in which requests may have come.
     fn find_minutes_on_grid(&mut self) {
         let of_minutes = self.reporting(Span::Minute);
-        if of_minutes.is_empty() {
-            return;
-        }
         let Some(phase) = self.phase_of_grid(&of_minutes) else { return };
         let mut numbers: Vec<i64> = Vec::new();
         for event in self.events {

@@ -110,6 +110,27 @@ fn may_drain_a_day(events: &[Event<'_>], figures: Figures) -> bool {
     are_apart && 2 * of_own > ends.len()
 }
 
+/// The number of announced restorations that are unlikely to be the ends of windows.
+const SEVERAL: usize = 4;
+
+/// Returns true if the first report shows the end of a window that began with its request, and later ones announce several times before the
+/// ends of the windows that follow each other from there: restorations of a counter that slides.
+fn shows_restorations(events: &[Event<'_>]) -> bool {
+    let slack = Tolerance::ROUNDING.seconds() * SECOND;
+    let admitted = events.iter().filter(|event| event.is_admitted());
+    let mut reports = admitted.filter_map(|event| Some((event, event.report?)));
+    let Some((first, begin)) = reports.next().filter(|(first, report)| report.used <= first.cost) else { return false };
+    let inner = |event: &Event<'_>, reset: i64| {
+        let windows = (event.arrival.0 - begin.reset).div_euclid(MINUTE) + 1;
+        event.arrival.0 > first.arrival.1 && reset + slack < begin.reset + windows * MINUTE
+    };
+    let mut announced: Vec<i64> =
+        reports.filter(|(event, report)| inner(event, report.reset)).map(|(_, report)| report.reset).collect();
+    announced.sort_unstable();
+    announced.dedup_by(|later, earlier| *later - *earlier <= slack);
+    announced.len() >= SEVERAL
+}
+
 /// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
 fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
@@ -129,12 +150,16 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     // minutes of such a count begin.
     let is_next_known = events.iter().all(|event| event.date().is_some())
         && events.iter().any(|event| event.report.is_some_and(|report| report.reset.rem_euclid(MINUTE) != 0));
+    let is_likely = |cut: &Cut| match cut {
+        Cut::WeightedNext { on_clock } => is_next_known && (*on_clock || shows_restorations(events)),
+        _ => true,
+    };
     let (slot, mut all) = (slot_of(events), Vec::new());
     let days: &[bool] =
         if figures.iter().any(|figures| may_drain_a_day(events, *figures)) { &[false, true] } else { &[false] };
     for failures in failures {
         for &written in &[Written::After, Written::Before, Written::OnAnswer] {
-            for cut in Cut::ALL.into_iter().filter(|cut| is_next_known || !cut.announces_the_next()) {
+            for cut in Cut::ALL.into_iter().filter(is_likely) {
                 for slot in std::iter::once(0).chain(slot.filter(|_| cut.is_log())) {
                     for &counts_refusals in refusals {
                         for (&day_drains, &figures) in

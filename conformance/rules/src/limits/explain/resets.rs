@@ -114,6 +114,13 @@ impl Evaluator<'_, '_, '_> {
             is_in_a_minute = true;
             let (weighing, end) = (self.shares.weighing(at, member.epoch), self.shares.epochs[member.epoch].end);
             let next = if others { end } else { to + MINUTE / weighing.lo.max(1) };
+            // The weight falls by one in steps of equal length, which end with the minute.
+            let step = MINUTE / weighing.hi.max(1);
+            let off = (end - reset).rem_euclid(step);
+            let is_certain = !others && weighing.lo == weighing.hi;
+            if is_certain && off.min(step - off) > 2 * SECOND {
+                continue;
+            }
             if (reset - end).abs() <= SECOND
                 || (others || weighing.hi > 0) && reset + SECOND > from && reset <= next.min(end) + SECOND
             {
