@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use super::response::error_body;
-use super::{Layer, Request, Response, ServerState};
+use super::{Layer, MINUTE, Request, Response, ServerState};
 use animal_store_reference::Limits;
 
 const DAY: i64 = 86_400;
@@ -107,6 +107,10 @@ pub(crate) struct Policy {
     pub(crate) slot: Option<i64>,
     /// Whether the headers report the day.
     pub(crate) reports_day: bool,
+    /// Whether the day is a log: a request counts for a day, and Reset is the time when the newest one no longer counts.
+    pub(crate) logs_day: bool,
+    /// The number of seconds by which windows that slide begin after the minutes of the clock.
+    pub(crate) offset: i64,
     /// The time at which the headers are written.
     pub(crate) written: Written,
     /// The requests that do not count, by the status of their responses.
@@ -139,7 +143,7 @@ pub(crate) struct Policy {
 struct Count {
     /// The reported end of the present window.
     ends: i64,
-    /// The end of the present minute of the clock, for limiters in which the last one still weighs.
+    /// The end of the present window, for limiters in which the last one still weighs.
     window_ends: i64,
     /// The time when the count was last set back, in Unix seconds.
     since: i64,
@@ -147,6 +151,8 @@ struct Count {
     /// The present day, counted from 1970.
     day: i64,
     used_today: u64,
+    /// The times of the requests of the last day, for limiters that keep a log of them.
+    log_of_day: VecDeque<i64>,
     /// The times of the counted requests, for limiters that keep a log.
     log: VecDeque<i64>,
     /// The counts of the last minute and of this one, for limiters in which the last one still weighs.
@@ -168,14 +174,15 @@ impl Count {
         self.used = self.used.saturating_sub(1);
         self.minutes[1] = self.minutes[1].saturating_sub(1);
         self.log.pop_back();
+        self.log_of_day.pop_back();
         self.used_today = self.used_today.saturating_sub(1);
     }
 
     /// The count of this window and of the part of the last one that is less than a window ago, at a time that is not before now.
     fn weighed(&self, time: i64, window: i64) -> u64 {
         let [last, present] = if time < self.window_ends { self.minutes } else { [self.minutes[1], 0] };
-        let left = window - time.rem_euclid(window);
-        present + last * left.unsigned_abs() / window.unsigned_abs()
+        let end = if time < self.window_ends { self.window_ends } else { self.window_ends + window };
+        present + last * (end - time).max(0).unsigned_abs() / window.unsigned_abs()
     }
 }
 
@@ -270,7 +277,8 @@ impl Policy {
             }
         }
         let remaining = self.remaining(count, limits, u64::from(self.written == Written::Before && counted));
-        let day_ends = now - now.rem_euclid(DAY) + DAY;
+        let day_ends = DAY
+            + if self.logs_day { count.log_of_day.back().copied().unwrap_or(now) } else { now - now.rem_euclid(DAY) };
         let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
         let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
         let refusal = is_answered.then(|| self.refusal(count, limits, server));
@@ -304,6 +312,9 @@ impl Policy {
         count.used += requests;
         count.used_today += requests;
         count.minutes[1] += requests;
+        if self.logs_day {
+            (0..requests).for_each(|_| count.log_of_day.push_back(now));
+        }
         if self.anchor.is_log() {
             (0..requests).for_each(|_| count.log.push_back(self.begin_of_slot(now)));
         }
@@ -336,8 +347,12 @@ impl Policy {
         if day != count.day {
             (count.day, count.used_today) = (day, 0);
         }
+        if self.logs_day {
+            count.log_of_day.drain(..count.log_of_day.partition_point(|came| came + DAY <= now));
+            count.used_today = count.log_of_day.len() as u64;
+        }
         if self.anchor.is_sliding() {
-            let ends = now - now.rem_euclid(window) + window;
+            let ends = now - (now - self.offset * window / i64::from(MINUTE)).rem_euclid(window) + window;
             if ends > count.window_ends {
                 let last = if ends - count.window_ends == window { count.minutes[1] } else { 0 };
                 (count.minutes, count.window_ends, count.refused) = ([last, 0], ends, 0);
