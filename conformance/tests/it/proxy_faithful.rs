@@ -252,6 +252,7 @@ fn resident(process: u32) -> u64 {
 async fn three_hundred_clients_that_read_nothing_take_little_memory() {
     use tokio::io::AsyncBufReadExt;
     const BODY: usize = 8 * 1024 * 1024;
+    static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
     /// The copies of bodies take up to 64 MiB, and each connection two buffers of 64 KiB on either side.
     const MOST: u64 = 64 + 300 * 4 * 64 / 1024 + 30;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -262,11 +263,14 @@ async fn three_hundred_clients_that_read_nothing_take_little_memory() {
                 read_until(&mut stream, "\r\n\r\n").await;
                 let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n");
                 stream.write_all(head.as_bytes()).await?;
-                stream.write_all(&vec![b' '; BODY]).await
+                for _ in 0..BODY / PIECE.len() {
+                    stream.write_all(&PIECE).await?;
+                }
+                Ok::<_, std::io::Error>(())
             });
         }
     });
-    let args = ["proxy", "--to", &base_url, "--", "sh", "-c", "echo \"$CONFORM_PROXY_URL\"; exec sleep 30"];
+    let args = ["proxy", "--to", &base_url, "--", "sh", "-c", "echo \"$CONFORM_PROXY_URL\"; exec sleep 60"];
     let mut proxy =
         command(&args).stdout(std::process::Stdio::piped()).kill_on_drop(true).spawn().expect("the program starts");
     let output = proxy.stdout.take().expect("a pipe");
