@@ -43,7 +43,7 @@ pub fn announced(text: &[u8]) -> Vec<Announced> {
 fn add_announced(text: &[u8], depth: usize, all: &mut Vec<Announced>) {
     add_named(text, all);
     add_users(text, all);
-    if text.trim_ascii_start().starts_with(b"{")
+    if matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
         && let Ok(json) = serde_json::from_slice(text)
     {
         add_texts(&json, None, all);
@@ -99,9 +99,28 @@ fn add_named(text: &[u8], all: &mut Vec<Announced>) {
         if let Some(value) = value_after(&text[..start], &name, &text[end..]) {
             let value = String::from_utf8_lossy(value).trim().to_owned();
             if !value.is_empty() && !["true", "false", "null"].contains(&&*value) {
-                all.push(Announced { name: name.into_owned(), value });
+                all.push(Announced { name: name.clone().into_owned(), value });
             }
+            add_further_elements(&name, &text[end..], all);
         }
+    }
+}
+
+/// Adds the values after the first one, if an array follows a name. The text may be no valid JSON.
+fn add_further_elements(name: &str, after: &[u8], all: &mut Vec<Announced>) {
+    let is_between = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\');
+    let array = skip(after, |byte| is_between(byte) || matches!(byte, b'=' | b':' | b'>'));
+    let Some(first) = array.strip_prefix(b"[") else { return };
+    let mut rest = value_and_rest(first).1;
+    while let Some(next) = skip(rest, is_between).strip_prefix(b",")
+        && all.len() < MOST_VALUES
+    {
+        let (value, after) = value_and_rest(next);
+        if value.is_empty() {
+            return;
+        }
+        all.push(Announced { name: name.to_owned(), value: String::from_utf8_lossy(value).into_owned() });
+        rest = after;
     }
 }
 
@@ -143,6 +162,11 @@ fn value_after<'t>(before: &[u8], name: &str, after: &'t [u8]) -> Option<&'t [u8
 
 /// The value that begins here: up to the same quotation mark if it begins with one, else up to a delimiter.
 fn value(text: &[u8]) -> &[u8] {
+    value_and_rest(text).0
+}
+
+/// The value that begins here, and the text from its end on.
+fn value_and_rest(text: &[u8]) -> (&[u8], &[u8]) {
     let text = skip(text, |byte| byte.is_ascii_whitespace() || matches!(byte, b'\\' | b'['));
     let text = text.strip_prefix(b"<![CDATA[").unwrap_or(text);
     let is_delimiter = |byte: u8| byte.is_ascii_whitespace() || b"&;,<>\"'{}])\\".contains(&byte);
@@ -156,8 +180,8 @@ fn value(text: &[u8]) -> &[u8] {
         // An escaped quotation mark belongs to the value, unless the value ends with it.
         at += if text[at] == b'\\' && text.get(at + 2).is_some_and(|byte| !is_delimiter(*byte)) { 2 } else { 1 };
     }
-    let value = &text[..at.min(text.len())];
-    value.strip_suffix(b"\\").unwrap_or(value)
+    let (value, rest) = text.split_at(at.min(text.len()));
+    (value.strip_suffix(b"\\").unwrap_or(value), rest)
 }
 
 /// Adds the user and the password of each URL.
@@ -214,6 +238,10 @@ mod tests {
             twice,
             json[..json.len() - 3].to_owned(),
             format!(r#"{{"tokens":["another-token-9",{{"of":"Rex","is":["{KEY}"]}}]}}"#),
+            format!(r#"[{{"tokens":["another-token-9",["{KEY}"]]}}]"#),
+            format!(r#"{{"tokens":["another-token-9", "a-third-one","{KEY}"],"name":"#),
+            format!("{{'tokens': ['another-token-9', '{KEY}']}}"),
+            format!("tokens: [another-token-9, {KEY}]"),
             format!("{{'apiKey': '{KEY}', }}"),
             format!("{{apiKey: {KEY}}}"),
             format!("{{:api_key => \"{KEY}\"}}"),

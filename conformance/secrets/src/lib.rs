@@ -120,6 +120,15 @@ impl Redactor {
         redactor
     }
 
+    /// The redactor for the judge's own notes, which hides whole secrets only: a part of a key may be a common word.
+    #[must_use]
+    pub fn for_notes(&self) -> Redactor {
+        let mut redactor = self.for_prose();
+        redactor.secrets.iter_mut().for_each(|secret| secret.has_parts = false);
+        redactor.search = OnceLock::new();
+        redactor
+    }
+
     /// Returns true if the text contains a secret.
     #[must_use]
     pub fn finds_in(&self, text: &[u8]) -> bool {

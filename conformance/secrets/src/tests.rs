@@ -110,6 +110,15 @@ fn a_part_of_a_key_is_hidden_unless_it_is_a_word_or_short() {
 }
 
 #[test]
+fn a_note_shows_the_words_that_a_key_contains_and_no_key() {
+    let redactor = redactor("sk-functional-4711").for_notes();
+    assert_eq!(
+        redactor.redact("the functional profile, with sk-functional-4711 as sk%2Dfunctional%2D4711"),
+        "the functional profile, with ${KEY} as ${KEY}"
+    );
+}
+
+#[test]
 fn the_longer_of_two_secrets_is_found_and_the_one_in_the_right_case() {
     let mut redactor = Redactor::default();
     for (secret, replacement) in

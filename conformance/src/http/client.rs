@@ -154,7 +154,17 @@ impl Client {
         let mut response = sent.map_err(|error| describe(&error))?;
         let head = head(&response);
         let (mut body, mut cut) = (Vec::new(), false);
-        while let Some(chunk) = response.chunk().await.map_err(|error| within_response(&error))? {
+        loop {
+            let chunk = match response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                // A server may add them to each chunk, and the client reads so much of them only. The rest of the response is judged.
+                Err(error) if errors::is_of_chunk_extensions(&error) => {
+                    (body, cut) = (Vec::new(), true);
+                    break;
+                }
+                Err(error) => return Err(within_response(&error)),
+            };
             let room = MAX_BODY - body.len();
             if chunk.len() > room {
                 body.extend_from_slice(&chunk[..room]);

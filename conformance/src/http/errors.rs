@@ -55,6 +55,12 @@ pub fn end_of_connection(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     }
 }
 
+/// Returns true if the chunk extensions of a body (RFC 9112 section 7.1.1) are longer than the client reads.
+#[must_use]
+pub fn is_of_chunk_extensions(error: &(dyn Error + 'static)) -> bool {
+    causes(error).any(|cause| cause.to_string() == "chunk extensions over limit")
+}
+
 /// Returns true if the connection of a request ended before any of the request was sent.
 #[must_use]
 pub fn is_unsent(error: &(dyn Error + 'static)) -> bool {

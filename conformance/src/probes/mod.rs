@@ -50,7 +50,7 @@ pub async fn run(
     let plan_limits = Limiter::new(&History::without_bodies(session.trace())).plan_limits(0);
     let mut plan = plan::plan(options, plan_limits, window);
     if quota::watch::is_slow(session) {
-        plan.leave_windows_to_the_key();
+        plan.leave_windows_to_the_key(quota::watch::has_time_for_the_key_only(session));
     }
     session.announce(plan.probes.len(), plan.requests);
     session.vary(true);
@@ -118,7 +118,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &RunPlan,
     match probe {
         Probe::Tour => {
             let watches_window = plan.exhausts() && !options.budget.fail_fast;
-            tour::run(session, &options.judging.scope, watches_window).await?;
+            tour::run(session, &options.judging.scope, watches_window, !plan.sends_keyless_last).await?;
             second_look::run(session).await
         }
         Probe::NearMisses(_) if !options.judging.scope.needs(RunPart::NearMisses) => {
@@ -129,7 +129,17 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &RunPlan,
             near_misses::run(session, amount, profile.creates(), plan.exhausts(), in_time).await?;
             gaps::run(session).await
         }
-        Probe::Credentials(amount) => credentials::run(session, amount, &options.judging.scope).await,
+        Probe::Credentials(amount) => {
+            let scope = &options.judging.scope;
+            if !plan.sends_keyless_last {
+                return credentials::run(session, amount, scope).await;
+            }
+            let id = session.known_ids().last().copied().unwrap_or(1);
+            credentials::of_tour(session, id, scope).await?;
+            credentials::run(session, amount, scope).await?;
+            // Whether a creation without a valid key has stored an animal, is shown by no other part of the run any more.
+            steps::ask(session, steps::list("limit=100"), "GET /pets?limit=100").await.map(drop)
+        }
         Probe::FullPage => full_page::run(session).await,
         Probe::Properties(cases) => properties::run(session, cases, profile.creates()).await,
         Probe::Sequence(steps) => sequence::run(session, steps, &options.judging.scope).await,

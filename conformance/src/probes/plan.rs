@@ -119,6 +119,8 @@ pub struct RunPlan {
     pub(crate) probes: Vec<Probe>,
     /// Whether [`near_misses::aside`] are sent in a window that has been used little.
     pub(crate) sends_aside: bool,
+    /// Whether the requests of the tour without a valid key come with the further ones, at the end.
+    pub(crate) sends_keyless_last: bool,
     /// The usual number of requests, if the limit is known.
     pub requests: usize,
     /// The usual number of requests with a key.
@@ -140,10 +142,12 @@ impl RunPlan {
         self.probes.iter().any(|probe| matches!(probe, Probe::Quota(_)))
     }
 
-    /// Moves the requests without a valid key to the end: where responses are slow, a window has no time for them.
-    pub(crate) fn leave_windows_to_the_key(&mut self) {
+    /// Moves the requests without a valid key to the end, where responses are slow: a window has no time for them. Those of the tour are
+    /// moved with them if the tour then nearly fits into a window.
+    pub(crate) fn leave_windows_to_the_key(&mut self, with_those_of_the_tour: bool) {
         let is_keyless = |probe: &Probe| matches!(probe, Probe::Credentials(_));
         self.probes.sort_by_key(is_keyless);
+        self.sends_keyless_last = with_those_of_the_tour && self.probes.last().is_some_and(is_keyless);
     }
 }
 
@@ -211,6 +215,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     RunPlan {
         probes,
         sends_aside,
+        sends_keyless_last: false,
         requests,
         keyed: keyed.min(requests),
         keyless: (keyless + generated_keyless).min(requests),

@@ -124,7 +124,7 @@ impl<'r> Session<'r> {
     ) -> Session<'r> {
         let seed = options.seed;
         // Names must be new to the candidate even when a seed is reused, so they depend on the time as well.
-        let names = Names::new(clock.now().as_millisecond().unsigned_abs());
+        let names = Names::of_run_from_now(&clock);
         let context = Context { name_mark: Some(names.nonce().to_owned()), ..context };
         let spread = Spread::new(context.addresses().count(), seed);
         Session {

@@ -123,8 +123,13 @@ struct Animals {
 }
 
 /// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently. With `watches_window`, it pauses twice to see how
-/// the window goes on.
-pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, watches_window: bool) -> Result<(), Stop> {
+/// the window goes on. With `sends_keyless`, the tour has requests without a valid key.
+pub(super) async fn run(
+    session: &mut Session<'_>,
+    scope: &Scope,
+    watches_window: bool,
+    sends_keyless: bool,
+) -> Result<(), Stop> {
     let (profile, needs) = (scope.profile, |part: RunPart| scope.needs(part));
     session.begin("tour");
     let mut animals = Animals { ids: listed_ids(session.trace().exchanges.first()), ..Animals::default() };
@@ -180,7 +185,7 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, watches_window
         other_ids(session).await?;
     }
     // After the same URLs were requested with the key: a cached response must not be served without one.
-    if needs(RunPart::Credentials) {
+    if sends_keyless && needs(RunPart::Credentials) {
         credentials::of_tour(session, animals.ids.last().copied().unwrap_or(1), scope).await?;
     }
     if watches_window {

@@ -118,7 +118,7 @@ pub(crate) fn assemble(
         },
         unfinished: trace.context.unfinished.iter().map(|part| part.to_string()).collect(),
         ended_early: remarks.ended_early.map(|reason| presentation.own(&reason)),
-        notes: remarks.notes.iter().map(|note| presentation.own(note)).collect(),
+        notes: presentation.notes(&remarks.notes),
         transcript_diff: remarks.transcript_diff.map(|diff| presentation.own(&diff)),
         candidate_log: None,
         replicas: fleet::replicas(presentation, conclusion.fleet.as_ref(), verdicts),

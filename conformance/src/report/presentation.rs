@@ -80,6 +80,12 @@ impl<'t> Presentation<'t> {
         printable(&self.prose.redact(text))
     }
 
+    /// Notes of the judge's own, without keys and printable.
+    pub(super) fn notes(&self, notes: &[String]) -> Vec<String> {
+        let redactor = self.redactor.for_notes();
+        notes.iter().map(|note| printable(&redactor.redact(note))).collect()
+    }
+
     /// A sentence of the judge's own, without secrets, printable, and of limited length.
     pub(super) fn sentence(&self, text: &str) -> String {
         let (beginning, more) = self.prose.redact_beginning(text.as_bytes(), MAX_SENTENCE);

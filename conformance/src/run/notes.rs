@@ -163,8 +163,8 @@ pub(super) fn long_bodies(exchanges: &[Exchange]) -> Option<String> {
     let count = responses.filter(|response| response.is_too_long()).count();
     (count > 0).then(|| {
         format!(
-            "the bodies of {count} of {} responses are not judged, because each is longer than {} MiB: judge the service with smaller \
-             animals, or with fewer",
+            "the bodies of {count} of {} responses are not judged, because each is longer than {} MiB, or in chunks with long \
+             extensions: judge the service with smaller animals, with fewer, or without what extends its chunks",
             exchanges.len(),
             MAX_BODY / 1024 / 1024
         )

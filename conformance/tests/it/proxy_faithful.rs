@@ -217,3 +217,79 @@ async fn everything_that_the_command_started_ends_with_the_proxy() {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.trim())).unwrap_or_default();
     assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_far_beyond_64_kib_is_refused_whoever_sends_it() {
+    for (size, status) in [(60, "200"), (200, "431")] {
+        let (base_url, _received) = raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]").await;
+        let running = Running::start(&base_url, |_| {}).await;
+        let long = "a".repeat(size * 1024);
+        let head =
+            format!("GET /v1/pets HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Long: {long}\r\nX-Last: END\r\n\r\n");
+        let answer = sent(&running, &head).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{size} KiB of a client: {answer}");
+    }
+    for (size, status) in [(60, "200"), (200, "502")] {
+        let response = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Long: {}\r\n\r\n[]", "a".repeat(size * 1024));
+        let (base_url, _received) = raw_server(response.leak().as_bytes()).await;
+        let running = Running::start(&base_url, |_| {}).await;
+        let answer = sent(&running, LIST).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{size} KiB of the server: {answer}");
+        assert_eq!(failed(&running.report().await).iter().filter(|id| *id == "service.complete-answer").count(), 0);
+    }
+}
+
+/// The resident memory of a process, in MiB.
+#[cfg(target_os = "linux")]
+fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a process that runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    line.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).expect("a number") / 1024
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes ten seconds, and fails now and then on a busy machine"]
+async fn three_hundred_clients_that_read_nothing_take_little_memory() {
+    use tokio::io::AsyncBufReadExt;
+    const BODY: usize = 8 * 1024 * 1024;
+    static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
+    /// The copies of bodies take up to 64 MiB, and each connection two buffers of 64 KiB on either side.
+    const MOST: u64 = 64 + 300 * 4 * 64 / 1024 + 30;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                read_until(&mut stream, "\r\n\r\n").await;
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n");
+                stream.write_all(head.as_bytes()).await?;
+                for _ in 0..BODY / PIECE.len() {
+                    stream.write_all(&PIECE).await?;
+                }
+                Ok::<_, std::io::Error>(())
+            });
+        }
+    });
+    let args = ["proxy", "--to", &base_url, "--", "sh", "-c", "echo \"$CONFORM_PROXY_URL\"; exec sleep 60"];
+    let mut proxy =
+        command(&args).stdout(std::process::Stdio::piped()).kill_on_drop(true).spawn().expect("the program starts");
+    let output = proxy.stdout.take().expect("a pipe");
+    let proxy_url = tokio::io::BufReader::new(output).lines().next_line().await.expect("a pipe").expect("a line");
+    let address = proxy_url.trim_start_matches("http://").trim_end_matches("/v1").parse().expect("an address");
+    let mut clients = Vec::new();
+    for _ in 0..300 {
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4 * 1024).expect("a small buffer");
+        let mut client = socket.connect(address).await.expect("the proxy");
+        client.write_all(b"GET /v1/pets HTTP/1.1\r\nHost: h\r\n\r\n").await.expect("the proxy");
+        clients.push(client);
+    }
+    let process = proxy.id().expect("a process that runs");
+    let mut most = 0;
+    for _ in 0..30 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        most = most.max(resident(process));
+    }
+    assert!(most < MOST, "{most} MiB");
+}

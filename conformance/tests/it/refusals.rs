@@ -1,7 +1,10 @@
 //! A run is refused at most twice in a row, whatever the rate-limit fields of a server say or lack.
 
+use std::time::Duration;
+
 use animal_store_conformance::report::text::{self, Detail};
 use animal_store_conformance::{Judge, RunError};
+use animal_store_lab::faults::faults;
 use animal_store_lab::{Layer, Response, Variation};
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
@@ -91,4 +94,24 @@ async fn no_more_than_two_requests_in_a_row_are_refused_whatever_the_fields_say_
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_is_said_to_be_unreached_only_where_no_request_was_refused() {
+    const EARLIER: &str = "429 came earlier";
+    const UNREACHED: &str = "was not reached";
+    for (name, said, unsaid) in
+        [("quota.not-early.ten-early", EARLIER, UNREACHED), ("quota.enforced.never-refuses", UNREACHED, EARLIER)]
+    {
+        let fault = faults().into_iter().find(|fault| fault.name == name).expect("a fault");
+        let host = Host::start(fault.plan, fault.variation()).await;
+        let mut options = options(&host.base_url, Profile::Full);
+        options.api_key = ApiKey::new(&host.key).expect("a usable key");
+        options.judging.plan = fault.plan.name().parse().ok();
+        options.budget.max_duration = Duration::from_hours(1);
+        let judged = Judge::new(options).clock(host.clock.clone()).run_and_record().await;
+        let (report, trace) = judged.expect("a verdict");
+        assert_eq!(report.refused > 0, said == EARLIER, "{name}");
+        assert!(trace.contains(said) && !trace.contains(unsaid), "{name}");
+    }
 }

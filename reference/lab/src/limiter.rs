@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use super::{Layer, Request, Response, ServerState};
+use super::{Layer, MINUTE, Request, Response, ServerState};
 use animal_store_reference::Limits;
 
 const DAY: i64 = 86_400;
@@ -84,6 +84,10 @@ pub(crate) struct Policy {
     pub(crate) slot: Option<i64>,
     /// Whether the headers report the day.
     pub(crate) reports_day: bool,
+    /// Whether the day is a log: a request counts for a day, and Reset is the time when the newest one no longer counts.
+    pub(crate) logs_day: bool,
+    /// The number of seconds by which windows that slide begin after the minutes of the clock.
+    pub(crate) offset: i64,
     /// The time at which the headers are written.
     pub(crate) written: Written,
     /// The requests that do not count, by the status of their responses.
@@ -126,6 +130,8 @@ pub(crate) struct Count {
     /// The present day, counted from 1970.
     day: i64,
     used_today: u64,
+    /// The times of the requests of the last day, for limiters that keep a log of them.
+    log_of_day: VecDeque<i64>,
     /// The time of the next request of another client, in Unix milliseconds.
     next: Option<i64>,
     seen: u64,
@@ -137,6 +143,7 @@ pub(crate) struct Count {
 impl Count {
     fn give_back(&mut self) {
         self.log.pop_back();
+        self.log_of_day.pop_back();
         self.used_today = self.used_today.saturating_sub(1);
     }
 }
@@ -225,7 +232,8 @@ impl Policy {
             }
         }
         let remaining = self.remaining(count, limits, server, self.written == Written::Before && counted);
-        let day_ends = now - now.rem_euclid(DAY) + DAY;
+        let day_ends = DAY
+            + if self.logs_day { count.log_of_day.back().copied().unwrap_or(now) } else { now - now.rem_euclid(DAY) };
         let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
         let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
         let refusal = is_answered.then(|| self.refusal(count, limits, server));
@@ -245,7 +253,7 @@ impl Policy {
     /// The number of requests that count at a time that is not before now, if no further one comes.
     fn used(&self, count: &Count, server: &ServerState, time: i64) -> u64 {
         let window = server.window();
-        let begin = time - time.rem_euclid(window);
+        let begin = self.begin_of_window(server, time);
         let from = |begin: i64| (count.log.len() - count.log.partition_point(|came| *came < begin)) as u64;
         match self.anchor {
             Anchor::Clock | Anchor::Request => count.log.len() as u64,
@@ -268,6 +276,9 @@ impl Policy {
 
     fn count(&self, count: &mut Count, now: i64, requests: u64) {
         count.used_today += requests;
+        if self.logs_day {
+            (0..requests).for_each(|_| count.log_of_day.push_back(now));
+        }
         (0..requests).for_each(|_| count.log.push_back(self.begin_of_slot(now)));
     }
 
@@ -287,6 +298,12 @@ impl Policy {
         count.next = Some(next);
     }
 
+    /// The beginning of the window around a time, for windows by the clock.
+    fn begin_of_window(&self, server: &ServerState, time: i64) -> i64 {
+        let window = server.window();
+        time - (time - self.offset * window / i64::from(MINUTE)).rem_euclid(window)
+    }
+
     /// The time from which a log counts a request.
     fn begin_of_slot(&self, now: i64) -> i64 {
         self.slot.map_or(now, |slot| now - now.rem_euclid(slot))
@@ -298,7 +315,11 @@ impl Policy {
         if day != count.day {
             (count.day, count.used_today) = (day, 0);
         }
-        let begin = now - now.rem_euclid(window);
+        if self.logs_day {
+            count.log_of_day.drain(..count.log_of_day.partition_point(|came| came + DAY <= now));
+            count.used_today = count.log_of_day.len() as u64;
+        }
+        let begin = self.begin_of_window(server, now);
         match self.anchor {
             Anchor::Sliding | Anchor::SlidingNext => {
                 if begin > count.since {

@@ -16,14 +16,25 @@ pub enum Cut {
     /// A counter that slides between two windows on the grid: the requests of the last window count by the part of it that still lies
     /// in the last minute. Reset is the end of the window.
     Weighted,
-    /// A counter that slides like [`Cut::Weighted`] between the minutes of the clock. Reset is the time at which the next request is
-    /// restored.
-    WeightedNext,
+    /// A counter that slides like [`Cut::Weighted`], between the minutes of the clock or those of the grid that the first report shows. Reset
+    /// is the time at which the next request is restored.
+    WeightedNext {
+        /// Whether the windows are the minutes of the clock.
+        on_clock: bool,
+    },
 }
 
 impl Cut {
     /// Every way to cut minutes, the most common one first.
-    pub(super) const ALL: [Cut; 6] = [Cut::Clock, Cut::First, Cut::Log, Cut::Weighted, Cut::Drain, Cut::WeightedNext];
+    pub(super) const ALL: [Cut; 7] = [
+        Cut::Clock,
+        Cut::First,
+        Cut::Log,
+        Cut::Weighted,
+        Cut::Drain,
+        Cut::WeightedNext { on_clock: true },
+        Cut::WeightedNext { on_clock: false },
+    ];
 
     /// Returns true if minutes are windows that begin with an empty count.
     #[must_use]
@@ -38,7 +49,12 @@ impl Cut {
 
     /// Returns true if windows follow each other on a grid.
     pub(super) fn is_on_grid(self) -> bool {
-        matches!(self, Cut::Clock | Cut::Weighted | Cut::WeightedNext)
+        matches!(self, Cut::Clock | Cut::Weighted) || self.announces_the_next()
+    }
+
+    /// Returns true if windows slide, and Reset is the time of the next restoration.
+    pub(super) fn announces_the_next(self) -> bool {
+        matches!(self, Cut::WeightedNext { .. })
     }
 }
 
@@ -152,6 +168,9 @@ pub struct Hypothesis {
     /// The length of the slots in which a log keeps its requests, in seconds, or 0 without slots. A request counts as if it had come at the
     /// beginning of its slot.
     pub slot: i64,
+    /// Whether the day is a log: each request counts for a day, and Reset is the time at which the newest one no longer counts. Otherwise days
+    /// are windows with a fixed end.
+    pub day_drains: bool,
     /// The time at which the header fields are written.
     pub written: Written,
     /// The cost of failed requests.
@@ -187,10 +206,15 @@ impl fmt::Display for Hypothesis {
             Cut::Log => ", as a log of the last minute whose Reset is the end of its oldest request",
             Cut::Drain => ", as a log of the last minute whose Reset is the end of its newest request",
             Cut::Weighted => ", as a counter that slides between two windows",
-            Cut::WeightedNext => ", as a counter that slides between two windows, whose Reset is the next restoration",
+            Cut::WeightedNext { .. } => {
+                ", as a counter that slides between two windows, whose Reset is the next restoration"
+            }
         })?;
         if self.slot > 0 {
             write!(f, ", in slots of {} s", self.slot)?;
+        }
+        if self.day_drains {
+            f.write_str(", with a log of the last day whose Reset is the end of its newest request")?;
         }
         f.write_str(match self.written {
             Written::After => "; counted before the headers are written",

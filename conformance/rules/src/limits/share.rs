@@ -198,7 +198,11 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
         let minutes = shares.epochs.len();
         let of_days = shares.reporting(Span::Day);
-        shares.add_windows(&of_days, &of_days, DAY);
+        if hypothesis.day_drains {
+            shares.add_log_of_day(&of_days);
+        } else {
+            shares.add_windows(&of_days, &of_days, DAY);
+        }
         shares.minutes = shares.windows(0..minutes);
         shares.days = shares.windows(minutes..shares.epochs.len());
         shares.sum();
@@ -241,6 +245,15 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
     }
 
+    /// Adds the log of the last day as one window that no request of the run leaves, and that all of these events report.
+    fn add_log_of_day(&mut self, reporting: &[usize]) {
+        let times = self.events.iter().flat_map(|event| [event.arrival.0, event.answer.1]);
+        let bounds = times.clone().min().zip(times.max()).filter(|_| !reporting.is_empty());
+        let Some((first, last)) = bounds else { return };
+        reporting.iter().for_each(|at| self.reported[*at] = Some(self.epochs.len()));
+        self.epochs.push(Epoch { begin: first - DAY, end: last + DAY, counts: Counts::default() });
+    }
+
     /// Returns true unless a request was refused at another time than that of a window. The Reset of such a refusal is wrong, and it counts in
     /// the window of its time.
     fn may_be_refused_in(&self, at: usize, epoch: usize) -> bool {
@@ -249,14 +262,22 @@ impl<'t, 'h> Shares<'t, 'h> {
         event.outcome != Outcome::Refused || is_during
     }
 
-    /// Finds the minutes on the grid that the first report shows: those that events report, and those in which requests may have come.
+    /// The part of a minute by which the minutes of a grid begin after those of the clock, as the first report shows it.
+    fn phase_of_grid(&self, of_minutes: &[usize]) -> Option<Micros> {
+        let first = of_minutes.iter().find(|at| self.events[**at].outcome != Outcome::Refused).or(of_minutes.first());
+        let first = first?;
+        if self.hypothesis.cut == (Cut::WeightedNext { on_clock: true }) {
+            return Some(0);
+        }
+        let off = self.events[*first].report?.reset.rem_euclid(MINUTE);
+        let is_whole = off <= ROUNDING || off >= MINUTE - ROUNDING;
+        Some(if is_whole { 0 } else { off })
+    }
+
+    /// Finds the minutes on the grid that the reports show: those that events report, and those in which requests may have come.
     fn find_minutes_on_grid(&mut self) {
         let of_minutes = self.reporting(Span::Minute);
-        let first = of_minutes.iter().find(|at| self.events[**at].outcome != Outcome::Refused).or(of_minutes.first());
-        let Some(first) = first.and_then(|at| self.events[*at].report) else { return };
-        let off = first.reset.rem_euclid(MINUTE);
-        let is_whole = off <= ROUNDING || off >= MINUTE - ROUNDING;
-        let phase = if is_whole || self.hypothesis.cut == Cut::WeightedNext { 0 } else { off };
+        let Some(phase) = self.phase_of_grid(&of_minutes) else { return };
         let mut numbers: Vec<i64> = Vec::new();
         for event in self.events {
             let [from, to] = [event.arrival.0 - ROUNDING, event.answer.1 + ROUNDING]
@@ -265,8 +286,8 @@ impl<'t, 'h> Shares<'t, 'h> {
             numbers.extend(from..=to.min(from + 5));
         }
         let mut reported: Vec<(usize, i64)> = Vec::new();
-        // The Reset of `WeightedNext` is not the end of a minute.
-        for at in of_minutes.into_iter().filter(|_| self.hypothesis.cut != Cut::WeightedNext) {
+        // The time of the next restoration is not the end of a minute.
+        for at in of_minutes.into_iter().filter(|_| !self.hypothesis.cut.announces_the_next()) {
             let number = self.events[at].report.and_then(|report| minute_number(report.reset - phase));
             reported.extend(number.map(|number| (at, number)));
         }
@@ -564,6 +585,12 @@ impl<'t, 'h> Shares<'t, 'h> {
         let weight_at_most = |count: i64| (count * most_left + MINUTE - 1) / MINUTE;
         let share = Share { lo: past.lo * least_left / MINUTE, hi: weight_at_most(past.hi) };
         (share, weight_at_most(counts.every.before(event.received)))
+    }
+
+    /// The end of the fixed minute that a time falls into.
+    pub(super) fn end_of_minute(&self, time: Micros) -> Option<Micros> {
+        let minutes = &self.epochs[self.minutes.places.clone()];
+        minutes.get(minutes.partition_point(|minute| minute.end <= time)).map(|minute| minute.end)
     }
 
     /// The minute before another one on the grid.

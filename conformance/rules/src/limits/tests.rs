@@ -132,20 +132,48 @@ fn a_log_may_keep_its_requests_in_slots_and_each_for_the_minute_of_its_slot() {
 #[test]
 fn a_counter_that_slides_may_announce_its_next_restoration() {
     // The last window has ten; each six seconds one of them is restored.
-    let mut used = 0;
-    let seconds: Vec<i64> = (0..10).map(|_| 0).chain([36, 42, 54, 66]).collect();
-    let (best, kinds) = explained(limiter(&seconds, |now| {
-        if now < 30_000 {
+    let slides = |end: i64, kept: u64| {
+        let (mut used, end_millis) = (0, end * 1_000);
+        let seconds: Vec<i64> = (0..10).map(|_| 0).chain([6, 12, 24, 36].map(|after| end + after)).collect();
+        explained(limiter(&seconds, |now| {
             used += 1;
-            return (200, LIMIT - used, 30);
+            if now < end_millis {
+                return (200, LIMIT - used, end);
+            }
+            let into = now - end_millis;
+            let weight = kept * (60_000 - into) as u64 / 60_000;
+            (200, LIMIT.saturating_sub(weight + used - 10), (end_millis + (into / 6_000 + 1) * 6_000).div_euclid(1_000))
+        }))
+    };
+    for (end, on_clock) in [(30, true), (47, false)] {
+        let (best, kinds) = slides(end, 10);
+        assert_eq!((best.cut, kinds), (Cut::WeightedNext { on_clock }, vec![]), "{end}");
+        assert_ne!(slides(end, 2).1, vec![], "{end}: the last window counts");
+    }
+}
+
+#[test]
+fn a_log_of_the_last_day_may_report_when_its_newest_request_ends() {
+    let free = PLANS.iter().find(|(_, limits)| limits.per_minute == 60).map(|(_, limits)| *limits);
+    // The number of yesterday's requests, the seconds between two of them, and the requests of the run that are not counted.
+    let drains = |before: i64, gap: i64, uncounted: i64, ahead: i64| {
+        let mut builder = TraceBuilder::new().plan(free);
+        for own in 1..=50_i64 {
+            let now = own * 5;
+            let yesterday = (before - (now / gap)).max(0);
+            let used = yesterday + own - if own > 20 { uncounted } else { 0 };
+            let millis = if own % 10 == 0 { 3_000 } else { 0 };
+            builder = builder.wait(5).window(86_400 + ahead * millis / 3_000).list(200, (1_000 - used) as u64, 1_000);
         }
-        used += u64::from(now >= 30_000);
-        let into = now - 30_000;
-        let weight = 10 * (60_000 - into) as u64 / 60_000;
-        let own = used - 10;
-        (200, LIMIT.saturating_sub(weight + own), (30_000 + (into / 6_000 + 1) * 6_000).div_euclid(1_000))
-    }));
-    assert_eq!((best.cut, kinds), (Cut::WeightedNext, vec![]));
+        explained(builder)
+    };
+    for (before, gap) in [(0, 1), (20, 5), (30, 1), (200, 2)] {
+        let (best, kinds) = drains(before, gap, 0, 0);
+        assert_eq!((best.day_drains, kinds), (true, vec![]), "{before} {gap}");
+        assert!(best.to_string().contains("a log of the last day"), "{best}");
+    }
+    assert_ne!(drains(0, 1, 3, 0).1, vec![], "a request that is not counted");
+    assert_ne!(drains(0, 1, 0, -30).1, vec![], "a Reset before the end of the newest request");
 }
 
 #[test]

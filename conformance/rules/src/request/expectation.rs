@@ -188,7 +188,15 @@ impl Expectation {
         match existence {
             // A request that is refused for another reason is refused for every animal.
             _ if self.success != Success::Pet => self,
-            Existence::Certain => Expectation { refusal: Refusal::None, ..self },
+            // That there is no such animal is no reason to refuse it; its credential or its form may still be one.
+            Existence::Certain => {
+                let refusal = match self.refusal {
+                    Refusal::Statuses(statuses) if statuses.contains(&401) => Refusal::Statuses(&[401]),
+                    Refusal::Statuses(_) => Refusal::None,
+                    other => other,
+                };
+                Expectation { refusal, ..self }
+            }
             Existence::Unknown if id.unsigned_abs() >= NEAR_ZERO => Expectation { success: Success::None, ..self },
             Existence::Possible | Existence::Unknown => self,
         }

@@ -269,10 +269,8 @@ impl Judgement {
         expected: impl Into<Sentence>,
         defect: Option<Sentence>,
     ) {
-        match defect {
-            None => self.hold(),
-            Some(defect) => self.fail(&[entry], expected, defect),
-        }
+        let holds = defect.is_none();
+        self.require(entry, holds, expected, || defect.unwrap_or_else(|| "".into()));
     }
 
     /// Notes that the rule was applied to an exchange, and whether it held.
@@ -306,6 +304,17 @@ mod tests {
         assert_eq!(premature(&unseen_after(5)), BTreeSet::new());
         assert!(!broken(&unseen_after(4)).contains("get.success"));
         assert!(broken(&unseen_after(5)).contains("get.success"));
+    }
+
+    #[test]
+    fn an_exchange_without_a_defect_is_one_that_the_rule_was_applied_to() {
+        let trace = TraceBuilder::new().list(200, 9, 10).list(200, 8, 10).trace();
+        let history = History::new(&trace);
+        let mut judgement = Judgement::default();
+        judgement.require_no_defect(&history.entries[0], "no defect", None);
+        judgement.require_no_defect(&history.entries[1], "no defect", Some("a defect".into()));
+        assert_eq!((judgement.judged, judgement.failures.len()), (2, 1));
+        assert_eq!(judgement.exchanges, BTreeSet::from([1, 2]));
     }
 
     #[test]

@@ -173,7 +173,7 @@ pub struct Response {
     pub headers: Vec<(String, String)>,
     /// The body, cut at [`MAX_BODY`]; empty if it is [too long](Response::is_too_long).
     pub body: Vec<u8>,
-    /// Whether the body was longer than [`MAX_BODY`].
+    /// Whether the body was longer than [`MAX_BODY`], or in chunks with longer extensions than the judge reads.
     pub cut: bool,
 }
 
@@ -217,10 +217,11 @@ impl Response {
         (!is_gzip(self.header("content-encoding")?)).then_some(coding)
     }
 
-    /// Returns true if the body is longer than [`MAX_BODY`] and has an announced length, so that it would have ended.
+    /// Returns true if the body is longer than the judge reads although it would have ended: it has an announced length, or its chunks have
+    /// long extensions.
     #[must_use]
     pub fn is_too_long(&self) -> bool {
-        self.cut && self.header("content-length").is_some()
+        self.cut && (self.header("content-length").is_some() || self.body.is_empty())
     }
 
     /// The server's time by its `Date` header field, to the second.

@@ -40,8 +40,12 @@ const A_WINDOW: Duration = Tolerance::MINUTE.unsigned();
 /// The longest pause between two parts of the tour.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The number of responses in a row of the tour and of the exhaustion that follows it.
+/// The number of responses in a row of the tour and of the exhaustion that follows it, and those of them without a valid key.
 const RESPONSES_OF_THE_TOUR: u32 = 92;
+const KEYLESS_OF_THE_TOUR: u32 = 20;
+
+/// The longest time of a tour that nearly fits into a window. Some of its requests are concurrent, and few may precede the window.
+const NEARLY_A_WINDOW: Duration = Duration::from_secs(68);
 
 /// The mean response time from which the requests between two exhaustions take longer than a window.
 const SLOW: Duration = Duration::from_millis(350);
@@ -67,9 +71,16 @@ pub(in crate::probes) fn is_slow(session: &Session<'_>) -> bool {
     pace(session) >= SLOW
 }
 
+/// Returns true if responses are so slow that the tour and the exhaustion fit into one window only without the requests that have no valid
+/// key. Otherwise the exhaustion takes the next window as well.
+pub(in crate::probes) fn has_time_for_the_key_only(session: &Session<'_>) -> bool {
+    is_slow(session) && pace(session) * (RESPONSES_OF_THE_TOUR - KEYLESS_OF_THE_TOUR) <= NEARLY_A_WINDOW
+}
+
 /// The time that the tour takes, with the exhaustion that follows it.
 fn time_of_tour(session: &Session<'_>) -> Duration {
-    pace(session) * RESPONSES_OF_THE_TOUR
+    let left_out = if has_time_for_the_key_only(session) { KEYLESS_OF_THE_TOUR } else { 0 };
+    pace(session) * (RESPONSES_OF_THE_TOUR - left_out)
 }
 
 /// The number of requests that the window has time for before it is exhausted. None if responses are fast.

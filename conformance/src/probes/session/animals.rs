@@ -1,6 +1,9 @@
 //! The animals of a run: their names and ids.
 
+use std::hash::{BuildHasher, RandomState};
+
 use super::Session;
+use crate::http::clock::Clock;
 use animal_store_rules::request::{MODEST_NAME, is_plain_name};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::json::Json;
@@ -12,9 +15,16 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names of the run that starts at this Unix time, in milliseconds.
-    pub(super) fn new(milliseconds: u64) -> Names {
-        let mut nonce = in_letters(milliseconds, NONCE);
+    /// The names of a run that starts now. Another run may start at the same time and must not take these animals for its own, so chance
+    /// decides as well, unless the clock is simulated.
+    pub(super) fn of_run_from_now(clock: &Clock) -> Names {
+        let chance = if clock.is_simulated() { 0 } else { RandomState::new().hash_one(std::process::id()) };
+        Names::new(clock.now().as_millisecond().unsigned_abs() ^ chance)
+    }
+
+    /// The names whose first letters stand for this number.
+    fn new(number: u64) -> Names {
+        let mut nonce = in_letters(number, NONCE);
         nonce[..1].make_ascii_uppercase();
         Names { nonce, given: 0 }
     }
@@ -122,7 +132,18 @@ fn in_letters(mut number: u64, digits: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn runs_that_start_at_the_same_time_have_names_of_their_own_unless_the_clock_is_simulated() {
+        let nonces = |clock: fn() -> Clock| -> BTreeSet<String> {
+            (0..100).map(|_| Names::of_run_from_now(&clock()).nonce().to_owned()).collect()
+        };
+        assert_eq!(nonces(Clock::system).len(), 100);
+        assert_eq!(nonces(|| Clock::stepping_from(jiff::Timestamp::UNIX_EPOCH)).len(), 1);
+    }
 
     #[test]
     fn only_a_whole_name_of_the_run_is_replaced_in_a_body() {

@@ -94,6 +94,24 @@ pub(super) const EARLY: &[(&str, Behaviour)] = &[
             }
         }),
     ),
+    (
+        "does not await its wait, in more jobs than a queue may hold",
+        behaviour!(|url| {
+            let sender = Sender::new(&url, true);
+            for _ in 0..LIMIT + 12 {
+                retried(&sender, 6, |_, _| Duration::ZERO).await;
+            }
+        }),
+    ),
+    (
+        "waits for a millisecond, because its wait overflows a timer",
+        behaviour!(|url| {
+            let sender = Sender::new(&url, true);
+            for _ in 0..LIMIT + 18 {
+                retried(&sender, 4, |_, _| Duration::from_millis(1)).await;
+            }
+        }),
+    ),
     ("hammers on twelve connections", behaviour!(|url| hammered(url, 12, Duration::from_secs(3)).await)),
 ];
 

@@ -237,7 +237,7 @@ fn the_log_is_a_trace_of_the_judge_without_keys() {
     assert_eq!(lines[0]["keys"], json!(["sk-Recorded-Key-0001"]));
 
     let read = lines::read::<Unreadable>(&mut answer.body.as_bytes(), |_, _| Ok(()));
-    assert_eq!(read.expect("a trace").extent, Extent::Sample);
+    assert_eq!(read.expect("a trace").context.extent, Extent::Sample);
     mock.done("DELETE", "/log", "");
     assert_eq!(mock.ask("GET", "/log", "").body.lines().count(), 1);
 }

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::super::hypothesis::{Cut, Failed, Failures, Figures, Hypothesis, Others, Outcome, Span, Written};
-use super::super::timeline::{Event, MINUTE, SECOND, Timeline};
+use super::super::timeline::{DAY, Event, MINUTE, SECOND, Timeline};
 use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
+use crate::tolerance::Tolerance;
 
 /// The weight of the contradictions of a hypothesis. Each weighs 2, but an excess weighs at least as much as the requests that it does not
 /// explain. An early refusal that reports nothing remaining weighs 1: other clients may have used the rest without a trace.
@@ -98,6 +99,38 @@ fn slot_of(events: &[Event<'_>]) -> Option<i64> {
     slots.find(|slot| ends.iter().all(|end| end % slot == 0))
 }
 
+/// Returns true if admitted responses report ends of days that are apart, and most of them a day after a request of the run, as a log of the
+/// last day does. The requests before the run may be the newest ones at first.
+fn may_drain_a_day(events: &[Event<'_>], figures: Figures) -> bool {
+    let slack = Tolerance::ROUNDING.seconds() * SECOND;
+    let of_day = events.iter().filter(|event| event.is_admitted() && event.span(figures) == Some(Span::Day));
+    let ends: Vec<i64> = of_day.filter_map(|event| event.report).map(|report| report.reset).collect();
+    let are_apart = ends.iter().min().zip(ends.iter().max()).is_some_and(|(first, last)| last - first > slack);
+    let of_own = ends.iter().filter(|end| **end + slack >= events[0].arrival.0 + DAY).count();
+    are_apart && 2 * of_own > ends.len()
+}
+
+/// The number of announced restorations that are unlikely to be the ends of windows.
+const SEVERAL: usize = 4;
+
+/// Returns true if the first report shows the end of a window that began with its request, and later ones announce several times before the
+/// ends of the windows that follow each other from there: restorations of a counter that slides.
+fn shows_restorations(events: &[Event<'_>]) -> bool {
+    let slack = Tolerance::ROUNDING.seconds() * SECOND;
+    let admitted = events.iter().filter(|event| event.is_admitted());
+    let mut reports = admitted.filter_map(|event| Some((event, event.report?)));
+    let Some((first, begin)) = reports.next().filter(|(first, report)| report.used <= first.cost) else { return false };
+    let inner = |event: &Event<'_>, reset: i64| {
+        let windows = (event.arrival.0 - begin.reset).div_euclid(MINUTE) + 1;
+        event.arrival.0 > first.arrival.1 && reset + slack < begin.reset + windows * MINUTE
+    };
+    let mut announced: Vec<i64> =
+        reports.filter(|(event, report)| inner(event, report.reset)).map(|(_, report)| report.reset).collect();
+    announced.sort_unstable();
+    announced.dedup_by(|later, earlier| *later - *earlier <= slack);
+    announced.len() >= SEVERAL
+}
+
 /// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
 fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
@@ -117,15 +150,32 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
     // minutes of such a count begin.
     let is_next_known = events.iter().all(|event| event.date().is_some())
         && events.iter().any(|event| event.report.is_some_and(|report| report.reset.rem_euclid(MINUTE) != 0));
+    let is_likely = |cut: &Cut| match cut {
+        Cut::WeightedNext { on_clock } => is_next_known && (*on_clock || shows_restorations(events)),
+        _ => true,
+    };
     let (slot, mut all) = (slot_of(events), Vec::new());
+    let days: &[bool] =
+        if figures.iter().any(|figures| may_drain_a_day(events, *figures)) { &[false, true] } else { &[false] };
     for failures in failures {
         for &written in &[Written::After, Written::Before, Written::OnAnswer] {
-            for cut in Cut::ALL.into_iter().filter(|cut| is_next_known || *cut != Cut::WeightedNext) {
+            for cut in Cut::ALL.into_iter().filter(is_likely) {
                 for slot in std::iter::once(0).chain(slot.filter(|_| cut.is_log())) {
                     for &counts_refusals in refusals {
-                        for &figures in figures {
+                        for (&day_drains, &figures) in
+                            days.iter().flat_map(|day| figures.iter().map(move |of| (day, of)))
+                        {
                             let others = Others::Nobody;
-                            all.push(Hypothesis { figures, cut, slot, written, failures, counts_refusals, others });
+                            all.push(Hypothesis {
+                                figures,
+                                cut,
+                                slot,
+                                day_drains,
+                                written,
+                                failures,
+                                counts_refusals,
+                                others,
+                            });
                         }
                     }
                 }

@@ -177,7 +177,7 @@ pub(super) struct Evaluator<'s, 't, 'h> {
 fn evaluate(hypothesis: Hypothesis, timeline: &Timeline<'_>, stop_at: i64) -> Evaluation {
     let shares = Shares::new(hypothesis, timeline);
     // A request that is not counted may begin a window, or be the newest of a log when headers are written.
-    let uncounted_may_open = matches!(hypothesis.cut, Cut::First | Cut::Drain);
+    let uncounted_may_open = hypothesis.day_drains || matches!(hypothesis.cut, Cut::First | Cut::Drain);
     let may_open = timeline.events.iter().filter(|event| uncounted_may_open || shares.counted(event).hi > 0);
     let logged = may_open.map(|event| shares.logged(event));
     let (earliest, latest) = logged.map(|(from, to)| ((from, 1), (to, 1))).unzip();
@@ -302,7 +302,8 @@ impl Evaluator<'_, '_, '_> {
         if is_exhausted && is_minute {
             others.exhausted = others.exhausted.or(Some(at));
         }
-        if rest.least > others.least.value {
+        // Requests of yesterday may drop out of a log of the last day, so that the rest falls.
+        if rest.least > others.least.value && (is_minute || !self.evaluation.hypothesis.day_drains) {
             others.least = Bound { value: rest.least, at: Some(at) };
         }
         if rest.unsettled < others.unsettled.value {
@@ -322,12 +323,12 @@ impl Evaluator<'_, '_, '_> {
             // The oldest request drops out of a log at the Reset, and no other one before it.
             Cut::Log if earlier.limit == later.limit && event.answer.1 < earlier.reset - 2 * SECOND => 0,
             // The weight of the minute before decays evenly. Some servers calculate in whole seconds.
-            Cut::Weighted | Cut::WeightedNext if earlier.limit == later.limit => {
+            Cut::Weighted | Cut::WeightedNext { .. } if earlier.limit == later.limit => {
                 let elapsed = event.received - before.sent + SECOND;
                 let written = self.shares.written(before).1;
                 let end = match self.hypothesis().cut {
                     Cut::Weighted => earlier.reset,
-                    _ => (written.div_euclid(MINUTE) + 1) * MINUTE,
+                    _ => self.shares.end_of_minute(written).unwrap_or(written),
                 };
                 let left = end - SECOND - written;
                 if elapsed >= left || most >= FAR { FAR } else { (most.max(0) * elapsed + left - 1) / left }
@@ -341,7 +342,8 @@ impl Evaluator<'_, '_, '_> {
     fn complete_sliding(&mut self, at: usize) {
         let event = &self.events[at];
         let Some(report) = event.report.filter(|report| report.used > 0) else { return };
-        if !matches!(self.hypothesis().cut, Cut::Log | Cut::WeightedNext) || event.outcome != Outcome::Succeeded {
+        let cut = self.hypothesis().cut;
+        if !(cut == Cut::Log || cut.announces_the_next()) || event.outcome != Outcome::Succeeded {
             return;
         }
         let is_later = |than: Option<(Micros, usize)>| than.is_none_or(|(reset, _)| reset < report.reset);

@@ -164,7 +164,9 @@ impl Evaluator<'_, '_, '_> {
     /// The most that was used of a window when a request was refused. `None` if no response bounds the use by other clients.
     fn most_used(&self, at: usize, epoch: usize, later: &[Option<Bound>]) -> Option<Bound> {
         let mut bounds: Vec<Bound> = Vec::new();
-        bounds.extend(self.most_used_by_later(at, epoch, later));
+        // Requests of yesterday that counted then may have dropped out of a log of the last day since.
+        let may_have_fallen = self.hypothesis().day_drains && self.shares.days.places.contains(&epoch);
+        bounds.extend(self.most_used_by_later(at, epoch, later).filter(|_| !may_have_fallen));
         if let Some(report) = self.events[at].report
             && self.shares.reported[at] == Some(epoch)
             && !self.events[at].is_capped()

@@ -22,6 +22,9 @@ impl Evaluator<'_, '_, '_> {
             let is_no_end = self.shares.reported[at].is_none() && self.shares.reports_minute(event);
             if is_no_end || !is_ahead {
                 self.contradict_reset(at, self.before(at), to);
+            } else if is_day && self.hypothesis().day_drains && event.outcome != Outcome::Refused {
+                let may_be_prior = !self.earlier(at).any(|other| self.shares.counted(&self.events[other]).lo > 0);
+                self.reset_of_drain(at, (report.reset - DAY - SECOND, report.reset - DAY + SECOND), may_be_prior);
             } else if let Some(day) = self.shares.reported[at].filter(|_| is_day) {
                 self.day_within_a_day_of(day).into_iter().for_each(|other| self.contradict_move(at, other));
             }
@@ -39,14 +42,18 @@ impl Evaluator<'_, '_, '_> {
         }
         match cut {
             Cut::First => self.reset_of_first(at, origin),
-            Cut::Log | Cut::WeightedNext
+            Cut::Log | Cut::WeightedNext { .. }
                 if let Some((latest, with)) =
                     self.latest_before[at].filter(|(latest, _)| report.reset < latest - 2 * SECOND) =>
             {
                 self.contradict(Kind::ResetMoves, at, Some(with), report.reset / SECOND, latest / SECOND);
             }
-            Cut::Log | Cut::Drain if event.outcome != Outcome::Refused => self.reset_of_log(at, origin),
-            Cut::WeightedNext if event.outcome != Outcome::Refused => {
+            Cut::Log if event.outcome != Outcome::Refused => self.reset_of_log(at, origin),
+            Cut::Drain if event.outcome != Outcome::Refused => {
+                let may_be_prior = self.may_have_prior(at);
+                self.reset_of_drain(at, origin, may_be_prior);
+            }
+            Cut::WeightedNext { .. } if event.outcome != Outcome::Refused => {
                 self.reset_of_next(at, report.reset, (from, to));
             }
             _ => {}
@@ -107,6 +114,13 @@ impl Evaluator<'_, '_, '_> {
             is_in_a_minute = true;
             let (weighing, end) = (self.shares.weighing(at, member.epoch), self.shares.epochs[member.epoch].end);
             let next = if others { end } else { to + MINUTE / weighing.lo.max(1) };
+            // The weight falls by one in steps of equal length, which end with the minute.
+            let step = MINUTE / weighing.hi.max(1);
+            let off = (end - reset).rem_euclid(step);
+            let is_certain = !others && weighing.lo == weighing.hi;
+            if is_certain && off.min(step - off) > 2 * SECOND {
+                continue;
+            }
             if (reset - end).abs() <= SECOND
                 || (others || weighing.hi > 0) && reset + SECOND > from && reset <= next.min(end) + SECOND
             {
@@ -118,29 +132,38 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// Checks that a Reset is a minute after the oldest request in a log ([`Cut::Log`]) or the newest one ([`Cut::Drain`]). That request is
-    /// one of the run, unless requests of other clients or from before the run may be in the log.
+    /// Returns true if requests from before the run may be in the log of the last minute.
+    fn may_have_prior(&self, at: usize) -> bool {
+        let is_early = self.events.first().is_some_and(|first| self.events[at].sent - first.received < MINUTE + SECOND);
+        is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2
+    }
+
+    /// Checks that a Reset is a minute after the oldest request in a log. That request is one of the run, unless requests of other clients or
+    /// from before the run may be in the log.
     fn reset_of_log(&mut self, at: usize, origin: (Micros, Micros)) {
         let event = &self.events[at];
-        let is_early = self.events.first().is_some_and(|first| event.sent - first.received < MINUTE + SECOND);
-        let is_drain = self.hypothesis().cut == Cut::Drain;
-        let of_own = self.may_open_between(origin);
-        let may_be_of_others =
-            self.hypothesis().has_others() || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
-        let is_certain = |other: &usize| self.shares.counted(&self.events[*other]).lo > 0;
-        let wrong = if is_drain {
-            // A newer request that counts makes the Reset wrong.
-            let newest = self.earlier(at).find(is_certain);
-            newest.filter(|newest| self.shares.logged(&self.events[*newest]).0 > origin.1)
-        } else {
-            // An older request that counts makes the Reset wrong.
-            let kept_since = event.received - (Tolerance::KEPT.seconds() - self.hypothesis().slot) * SECOND;
-            let first = self.events.partition_point(|other| other.sent <= kept_since);
-            let mut kept = (first..at).filter(|other| self.events[*other].precedes(event));
-            let oldest = kept.find(is_certain);
-            oldest.filter(|oldest| self.shares.logged(&self.events[*oldest]).1 < origin.0)
-        };
-        if wrong.is_some() || !of_own && !may_be_of_others {
+        // An older request that counts makes the Reset wrong.
+        let kept_since = event.received - (Tolerance::KEPT.seconds() - self.hypothesis().slot) * SECOND;
+        let first = self.events.partition_point(|other| other.sent <= kept_since);
+        let mut kept = (first..at).filter(|other| self.events[*other].precedes(event));
+        let oldest = kept.find(|other| self.shares.counted(&self.events[*other]).lo > 0);
+        let wrong = oldest.filter(|oldest| self.shares.logged(&self.events[*oldest]).1 < origin.0);
+        self.contradict_origin(at, wrong, origin, self.may_have_prior(at));
+    }
+
+    /// Checks that the newest request in a log came at the `origin` of a Reset: one of the run, unless it may be one of other clients or from
+    /// before the run.
+    fn reset_of_drain(&mut self, at: usize, origin: (Micros, Micros), may_be_prior: bool) {
+        // A newer request that counts makes the Reset wrong.
+        let newest = self.earlier(at).find(|other| self.shares.counted(&self.events[*other]).lo > 0);
+        let wrong = newest.filter(|newest| self.shares.logged(&self.events[*newest]).0 > origin.1);
+        self.contradict_origin(at, wrong, origin, may_be_prior);
+    }
+
+    /// Records that a Reset is wrong if a request of the run contradicts it, or if no request came at its origin.
+    fn contradict_origin(&mut self, at: usize, wrong: Option<usize>, origin: (Micros, Micros), may_be_prior: bool) {
+        let is_explained = self.may_open_between(origin) || self.hypothesis().has_others() || may_be_prior;
+        if wrong.is_some() || !is_explained {
             self.contradict_reset(at, wrong, origin.0);
         }
     }

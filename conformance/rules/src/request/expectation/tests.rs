@@ -119,6 +119,13 @@ fn a_fetch_depends_on_what_is_known_of_the_animal() {
     assert_eq!(admitted(fetch.given(1 << 32, Existence::Unknown)), [404]);
     assert_eq!(admitted(fetch.given(-(1 << 32), Existence::Unknown)), [404]);
     assert_eq!(admitted(fetch.given(i64::MIN, Existence::Unknown)), [404]);
+    for (credential, statuses) in [
+        (Credential::Ambiguous(0), &[200, 401][..]),
+        (Credential::Contradictory, &[&[200][..], &STATUSES[3..]].concat()),
+    ] {
+        let open = expected(&Request::new("GET", "/pets/7"), credential);
+        assert_eq!(admitted(open.given(7, Existence::Certain)), statuses, "{credential:?}");
+    }
     let keyless = expected(&Request::new("GET", "/pets/7"), Credential::Invalid(Defect::Absent));
     assert_eq!(admitted(keyless.given(7, Existence::Certain)), [401]);
     assert_eq!(admitted(fetch.given(7, Existence::Certain).or_removed()), [&[200], &STATUSES[3..]].concat());

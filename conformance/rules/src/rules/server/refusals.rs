@@ -66,7 +66,9 @@ fn retry_after_suffices(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut 
 fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let answers = key.answers();
     for (index, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
-        let Some(wait) = limited.entry.wait_asked_for() else { continue };
+        // A wait in an unknown unit ends with the window, as far as the header fields show.
+        let until_reset = || has_any_retry_after(limited.entry).then(|| SignedDuration::from_secs(limited.left()));
+        let Some(wait) = limited.entry.wait_asked_for().or_else(until_reset) else { continue };
         // Only the request after the last 429 of a series shows whether the key recovers.
         let Some(next) = answers.get(index + 1).filter(|next| !next.entry.is_limited()) else { continue };
         if next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at) >= wait {

@@ -38,9 +38,11 @@ fn a_second_429_may_have_brought_a_ban_and_the_next_has_to_report_of_it() {
 
 #[test]
 fn that_a_key_recovers_is_judged_where_the_wait_is_over() {
-    let judged = |seconds| limited("10", 10, 0).wait(seconds).list(200, 6, 7).judged_by("quota.recovers");
-    assert_eq!((judged(10).judged, judged(10).failures.len()), (1, 0));
-    assert_eq!((judged(9).judged, judged(9).failures.len()), (0, 0));
+    for reported in ["10", "10s", "-1"] {
+        let judged = |seconds| limited(reported, 10, 0).wait(seconds).list(200, 6, 7).judged_by("quota.recovers");
+        assert_eq!((judged(10).judged, judged(10).failures.len()), (1, 0), "{reported}");
+        assert_eq!((judged(9).judged, judged(9).failures.len()), (0, 0), "{reported}");
+    }
 }
 
 #[test]
