@@ -71,6 +71,8 @@ pub async fn run(
     let was_sent_aside = session.trace().exchanges.iter().any(|exchange| exchange.probe == near_misses::ASIDE_NAME);
     if plan.sends_aside && !was_sent_aside && (!plan.exhausts() || quota::watch::has_another_window(session)) {
         near_misses::aside(session).await?;
+        // The first animals must still be there, and those of refused creations must not.
+        session.ask(steps::list("limit=100")).await?;
     }
     if !plan.exhausts() {
         second_look::run(session).await?;

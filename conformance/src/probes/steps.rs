@@ -78,6 +78,13 @@ pub(super) fn listed(exchange: Option<&Exchange>) -> Vec<Json> {
     }
 }
 
+/// The id of the next animal, if ids rise by one.
+pub(super) fn next_id(session: &Session<'_>) -> Option<i64> {
+    let ids = session.known_ids();
+    let last = *ids.iter().max()?;
+    (ids.len() > 2 && ids.contains(&(last - 1)) && ids.contains(&(last - 2))).then(|| last.checked_add(1))?
+}
+
 /// The ids in the response to a list.
 pub(super) fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
     listed(exchange).iter().filter_map(|item| item.get("id")?.as_int64()).collect()

@@ -11,7 +11,7 @@ use super::credentials;
 use super::deck;
 use super::quota::watch;
 use super::session::{MAY_BE_A_DAY, Session, Stop};
-use super::steps::{ask, create, digits, fetch, filled, list, listed_ids, new_pet};
+use super::steps::{ask, create, digits, fetch, filled, list, listed, listed_ids, new_pet, next_id};
 use crate::http::pacing::window_of;
 use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::catalogue::scope::Scope;
@@ -23,10 +23,14 @@ use animal_store_rules::trace::json::Json;
 /// More animals than the default limit, so that the default can be observed.
 const ENOUGH: usize = 21;
 
-/// The valid creations that are always sent: each status twice, and none once.
-const REQUIRED: usize = 7;
+/// The valid creations that are sent on one connection, each before a refused one: an available and a sold animal.
+const BEFORE_LACKING: [usize; LACKING] = [0, 2];
 
-/// The required creation that comes last, a pending animal: a list under its status shows a filter that lags one creation behind.
+/// The valid creations that are sent alone after the unusual ones: an animal without a status, and a sold one.
+const ALONE: [usize; 2] = [3, 6];
+
+/// The required creation that comes last, a pending animal: a list under its status shows a filter that lags one creation behind. Its id
+/// is fetched before, if it can be foreseen: a cache may keep the response that there is no such animal.
 const LAST: usize = 1;
 
 /// The first delay before reading a new animal again; it doubles each time.
@@ -56,31 +60,31 @@ const LACKING: usize = 2;
 const LARGE_CATEGORY: &str = r#"{"name":"@NAME@","categoryId":9223372036854775806}"#;
 
 /// A body with a name of many kinds of characters, which may be accepted or rejected.
-const UNUSUAL_NAME: &str = r#"{"name":"o'neil's  \"old\" cat+dog, 100%41; a\\b\/c <&> #1? {{n}} ${n} Zo\u00EB \ud83d\udc22 @NAME@ x-42 7","categoryId":@CATEGORY@,"status":"available"}"#;
+const UNUSUAL_NAME: &str = r#"{"name":"o'neil's  \"old\" cat+dog, 100%41; a\\b\/c\\n <&> &amp; #1? {{n}} ${n} $& $$ %% %s Zo\u00EB \ud83d\udc22 @NAME@ x-42 7","categoryId":@CATEGORY@,"status":"available"}"#;
 
-/// Bodies that may be accepted or rejected.
+/// Bodies that may be accepted or rejected. The name in one is a number to some readers.
 const UNUSUAL: [&str; 7] = [
     LARGE_CATEGORY,
     r#"{"name":"@NAME@","categoryId":-9007199254740993,"status":"sold"}"#,
     UNUSUAL_NAME,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","colour":"grey"}"#,
+    r#"{"name":"@DIGITS@","categoryId":@CATEGORY@,"status":"sold","colour":"grey"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","id":@FOREIGN@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":null}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@.0}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@.0,"status":"sold"}"#,
 ];
 
 /// Lists of an empty catalogue, before anything is created.
 const AT_FIRST: [&str; 2] = ["status=available", "status=sold"];
 
-/// A list that is requested while there may be animals but none of this status, and again when there are some, in the same minute.
-/// This shows a filter that returns everything where nothing matches, and a list that is kept for longer than reads may lag.
+/// A list that is requested while there may be animals but none of this status, and again when there are some, as soon as reads may no
+/// longer lag. This shows a filter that returns everything where nothing matches, and a list that is kept for longer than reads may lag.
 const PENDING: &str = "limit=100&status=pending";
 
-/// Lists that are requested concurrently.
-const TOGETHER: [&str; 3] = ["status=available&limit=100", PENDING, "status=sold&limit=3"];
+/// The list of all animals, as far as a list may be long.
+const ALL: &str = "limit=100";
 
-/// Further lists of every kind; the long ones first.
-const LISTS: [&str; 7] = ["", "limit=1", "limit=0", "limit=1000", "limit=ten", "status=lost", "status=SOLD"];
+/// Further lists of every kind; the long ones first. A filter may look for a part of a status, or for a status in another case.
+const LISTS: [&str; 7] = ["", "limit=1", "limit=0", "limit=1000", "limit=ten", "status=availabl", "status=SOLD"];
 
 /// The usual number of creations in an empty catalogue. For each unusual body or name that a service rejects, a plain one is sent.
 const CREATIONS: usize = REFUSED.len() + AS_TEXT + ENOUGH + USUALLY_REJECTED;
@@ -98,10 +102,12 @@ pub(super) const ANIMALS: usize = ENOUGH + AS_TEXT;
 const COSTS: [(RunPart, usize); 6] = [
     (RunPart::FirstLists, AT_FIRST.len() + 1),
     (RunPart::Orders, 1),
-    (RunPart::Creations, CREATIONS),
+    // The last creation has a fetch before it.
+    (RunPart::Creations, CREATIONS + 1),
     (RunPart::Fetches, 3),
     (RunPart::OtherIds, OTHER_IDS),
-    (RunPart::Lists, 1 + TOGETHER.len() + LISTS.len() + 1),
+    // Besides, there are two of new animals, two by status, and one with the scheme in lower case.
+    (RunPart::Lists, LISTS.len() + 5),
 ];
 
 /// The usual number of requests with the key that a run of this scope sends in preflight and tour.
@@ -143,9 +149,11 @@ pub(super) async fn run(
     }
     let creates = profile.creates() && needs(RunPart::Creations);
     if creates {
-        // On one connection: a member that a body lacks must not be taken from the body before.
-        animals.ids.extend(required(session, 0).await?);
         for (place, template) in REFUSED.into_iter().enumerate() {
+            // On one connection: a member that a body lacks must not be taken from the body before, nor an error from the response before.
+            if let Some(number) = BEFORE_LACKING.get(place) {
+                animals.ids.extend(required(session, *number).await?);
+            }
             let (step, body) = filled(session, template);
             let request = Request::new("POST", "/pets").json(body);
             let request = if place < LACKING { session.on_kept_connection(request) } else { request };
@@ -165,7 +173,7 @@ pub(super) async fn run(
         ask_at_first(session, PENDING).await?;
     }
     if creates {
-        let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#);
+        let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
         let as_text = Request::new("POST", "/pets").body("text/plain", body);
         animals.ids.extend(ask(session, as_text, "POST /pets as text/plain").await.map(Exchange::created_id)?);
         creations(session, &mut animals).await?;
@@ -177,6 +185,9 @@ pub(super) async fn run(
     // Before an animal changes by itself, and while replicas may still lag.
     if needs(RunPart::Fetches) {
         read_back(session, &animals).await?;
+    }
+    if needs(RunPart::Lists) {
+        new_lists(session).await?;
     }
     if watches_window {
         watch::pause(session).await?;
@@ -194,7 +205,8 @@ pub(super) async fn run(
     if !needs(RunPart::Lists) {
         return Ok(());
     }
-    lists(session).await?;
+    session.step("GET /pets by status, at once");
+    ask_at_once(session, by_status(session)).await?;
     if needs(RunPart::Exhaustion) {
         // The other key is used, if there is one: of sixty requests, the first key has only a few left, and each of them shows how
         // Remaining falls.
@@ -234,12 +246,12 @@ fn is_empty(exchange: Option<&Exchange>) -> bool {
 
 /// Sends valid creations: the required ones, and then, in bursts, enough to observe the default limit.
 async fn creations(session: &mut Session<'_>, animals: &mut Animals) -> Result<(), Stop> {
-    for number in (1..REQUIRED).filter(|number| *number != LAST) {
+    for number in ALONE {
         animals.ids.extend(required(session, number).await?);
     }
     // Even a full catalogue gets a small burst: duplicate ids show only with concurrent creations. A candidate that creates
     // nothing gets no further creations.
-    let wanted = ENOUGH.saturating_sub(animals.ids.len()).max(BURST);
+    let wanted = ENOUGH.saturating_sub(animals.ids.len()).max(UNUSUAL_NAMES);
     let mut made = 0;
     while made < wanted && !animals.ids.is_empty() {
         let size = session.at_once((wanted - made).min(CONCURRENCY));
@@ -251,27 +263,28 @@ async fn creations(session: &mut Session<'_>, animals: &mut Animals) -> Result<(
     if !animals.ids.is_empty() && missing > 0 {
         burst_of(session, animals, made..made + missing).await?;
     }
+    // Where ids do not rise by one, a search may find the animal that comes next.
+    let below = session.known_ids().into_iter().max().map_or(-1, |last| last.saturating_sub(1));
+    let nobody = next_id(session).unwrap_or(below);
+    ask(session, fetch(nobody), "GET /pets/{an id that nobody has}").await?;
     animals.ids.extend(required(session, LAST).await?);
     Ok(())
 }
 
-/// Sends the required creation with this number, the first one on the kept connection, and returns the new id.
+/// Sends the required creation with this number, and returns the new id.
 async fn required(session: &mut Session<'_>, number: usize) -> Result<Option<i64>, Stop> {
     let status = STATUSES.get(number % 4).copied();
     let named = status.map_or(String::new(), |status| format!(r#","status":"{status}""#));
     let (name, category) = (session.fresh_name(), session.trace().context.category_id);
     let body = new_pet(session, &name, category, status);
     // A parameter does not change the media type.
-    let media_type = if number == 5 { "application/json; charset=utf-8" } else { "application/json" };
+    let media_type = if number == 6 { "application/json; charset=utf-8" } else { "application/json" };
     let request = Request::new("POST", "/pets").body(media_type, body);
-    let request = if number == 0 { session.on_kept_connection(request) } else { request };
+    let request = if BEFORE_LACKING.contains(&number) { session.on_kept_connection(request) } else { request };
     ask(session, request, &format!(r#"POST /pets {{"name":"NAME","categoryId":CATEGORY{named}}}"#))
         .await
         .map(Exchange::created_id)
 }
-
-/// The minimum size of a burst.
-const BURST: usize = 7;
 
 /// The position in a burst of the creation whose name is in several scripts, and whose body comes in chunks.
 const SCRIPTS: usize = 1;
@@ -286,7 +299,7 @@ const REPEATED: usize = 3;
 const IN_CHUNKS: usize = 5;
 
 /// The positions in a burst of creations with names that stores and readers alter, as the seed draws them.
-const DRAWN: Range<usize> = 7..10;
+const DRAWN: Range<usize> = 8..10;
 
 /// The number of creations at the start of a burst that may be rejected, most of them for their names.
 const UNUSUAL_NAMES: usize = DRAWN.end;
@@ -301,8 +314,8 @@ async fn burst_of(session: &mut Session<'_>, animals: &mut Animals, places: Rang
             continue;
         }
         let name = name_in_burst(session, place);
-        // Nearly all have one status, which is more than half the default limit: this shows a smaller limit under a filter. One
-        // differs, which shows when concurrent requests are mixed up.
+        // Nearly all have one status, as most other animals of a run: in the end more than the default limit. This shows a limit under
+        // a filter. One differs, which shows when concurrent requests are mixed up.
         let category = session.trace().context.category_id;
         let body = match place {
             DIFFERENT if animals.large_category.is_some() => new_pet(session, &name, 77001, Some("pending")),
@@ -310,7 +323,7 @@ async fn burst_of(session: &mut Session<'_>, animals: &mut Animals, places: Rang
             _ => new_pet(session, &name, category, Some("sold")),
         };
         // Two requests with the same bytes are two animals, or the second is refused for its name.
-        let repeated = (place == REPEATED).then(|| session.first_plain_creation()).flatten();
+        let repeated = (place == REPEATED).then(|| session.last_plain_creation()).flatten();
         let request = Request::new("POST", "/pets").json(repeated.unwrap_or(body.into_bytes()));
         requests.push(if [SCRIPTS, IN_CHUNKS].contains(&place) { request.chunked() } else { request });
     }
@@ -326,17 +339,19 @@ async fn burst_of(session: &mut Session<'_>, animals: &mut Animals, places: Rang
 fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
     let name = session.fresh_name();
     match place {
-        // Longer than a database column is by default.
-        0 => format!("{name} {}", "of the long name ".repeat(18).trim_end()),
-        // Unescaped non-ASCII characters.
-        SCRIPTS => {
-            format!("Zo\u{eb} \u{3a9}\u{3bc} \u{416}\u{443}\u{43a} \u{5db}\u{5dc}\u{5d1} \u{732b} {name} no. 4-2")
-        }
+        // Longer than a database column is by default, with characters of several bytes wherever it is cut.
+        0 => format!("{name} {}", "of the l\u{f6}ng name ".repeat(240).trim_end()),
+        // Unescaped non-ASCII characters, with a ligature, a full-width letter and others that forms of Unicode replace.
+        SCRIPTS => format!(
+            "Zo\u{eb} \u{3a9}\u{3bc} \u{416}\u{443}\u{43a} \u{5db}\u{5dc}\u{5d1} \u{732b} \u{fb01} \u{ff21} \u{df} \u{130} {name} no. 4-2 "
+        ),
         // A string that some languages convert to a number.
         DIFFERENT => format!("00{}", digits(session)),
-        // All of its characters fit an encoding of one byte each.
-        4 => format!("{name}\u{e9}"),
+        // All of its characters fit an encoding of one byte each. The last one has a plain form.
+        4 => format!("{name}\u{e9}\u{aa}"),
         6 => String::new(),
+        // A string that others do.
+        7 => format!("{}.50e3", digits(session)),
         _ => name,
     }
 }
@@ -359,14 +374,12 @@ async fn read_back(session: &mut Session<'_>, animals: &Animals) -> Result<(), S
 }
 
 /// The number of fetches with identifiers that no animal has, or that are no identifiers.
-const OTHER_IDS: usize = 4;
+const OTHER_IDS: usize = 3;
 
 /// Fetches with identifiers that no animal has, or that are no identifiers.
 async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
-    let nobody = session.random.i64(-(1 << 62)..-(1 << 61)).to_string();
     let fetches: [(&str, &str); OTHER_IDS] = [
         ("9223372036854775807", "GET /pets/9223372036854775807"),
-        (&nobody, "GET /pets/{an id that nobody has}"),
         ("not-a-number", "GET /pets/not-a-number"),
         ("9223372036854775808", "GET /pets/9223372036854775808"),
     ];
@@ -403,16 +416,28 @@ fn may_lag(session: &Session<'_>) -> bool {
     last.is_some_and(|last| session.now().duration_since(last.received_at) <= Tolerance::READ_LAG.duration())
 }
 
-/// Sends lists of every kind. The list of everything is the first, and is repeated until it shows the new animals.
-async fn lists(session: &mut Session<'_>) -> Result<(), Stop> {
-    let created: Vec<i64> = session.trace().exchanges.iter().filter_map(Exchange::created_id).collect();
-    let shows_all = |exchange: &Exchange| {
-        let listed = listed_ids(Some(exchange));
-        listed.len() >= 100 || created.iter().all(|id| listed.contains(id))
-    };
-    read_until(session, &list("limit=100"), "GET /pets?limit=100", "new animals to be listed", shows_all).await?;
-    session.step("GET /pets by each status, at once");
-    ask_at_once(session, TOGETHER.map(list).into()).await
+/// Two lists for one time: those of a status that was listed before there were any animals, and all but one of another status.
+fn by_status(session: &Session<'_>) -> Vec<Request> {
+    let is_all = |exchange: &&Exchange| exchange.request.query.as_deref() == Some(ALL);
+    let mut all = listed(session.trace().exchanges.iter().rfind(is_all));
+    all.retain(|animal| animal.get("status").and_then(Json::as_str) == Some("sold"));
+    let limit = all.len().saturating_sub(1).max(1);
+    vec![list("status=available"), list(&format!("status=sold&limit={limit}"))]
+}
+
+/// Lists new animals as soon as they must be listed: those of a status that was listed before, and all.
+async fn new_lists(session: &mut Session<'_>) -> Result<(), Stop> {
+    let created = session.known_ids();
+    // Of a status, a list shows a delay of its own if the list of all, soon afterwards, has the animal.
+    for (query, created) in [(PENDING, &created[created.len().saturating_sub(1)..]), (ALL, &created[..])] {
+        let shows_all = |exchange: &Exchange| {
+            let listed = listed_ids(Some(exchange));
+            listed.len() >= 100 || created.iter().all(|id| listed.contains(id))
+        };
+        let step = format!("GET /pets?{query}");
+        read_until(session, &list(query), &step, "new animals to be listed", shows_all).await?;
+    }
+    Ok(())
 }
 
 /// Sends further lists, and one with the scheme in lower case.

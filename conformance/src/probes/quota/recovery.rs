@@ -72,7 +72,7 @@ async fn asked_for_too_much(session: &mut Session<'_>, key: &ApiKey, request: Re
 
 /// Sends a creation and a fetch, once the key is admitted again.
 async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
-    let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"pending"}"#);
+    let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
     // An animal without a status, which lists have shown long ago: whether it still has none, shows now. Of several replicas, the newest
     // animal shows more.
     let unset = session.created_without_status().filter(|_| session.trace().context.replicas.is_empty());

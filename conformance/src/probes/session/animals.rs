@@ -81,10 +81,10 @@ impl Session<'_> {
         }
     }
 
-    /// The body of the first creation with a plain name, in the category of the run.
+    /// The body of the last creation with a plain name, in the category of the run.
     #[must_use]
-    pub fn first_plain_creation(&self) -> Option<Vec<u8>> {
-        let created = self.log.trace.exchanges.iter().filter(|exchange| exchange.created_id().is_some());
+    pub fn last_plain_creation(&self) -> Option<Vec<u8>> {
+        let created = self.log.trace.exchanges.iter().rev().filter(|exchange| exchange.created_id().is_some());
         created.filter_map(|exchange| exchange.request.body.as_ref()).find_map(|body| {
             let sent = Json::parse(&body.bytes).ok().filter(|_| body.content_type == "application/json")?;
             let Json::Object(members) = &sent else { return None };

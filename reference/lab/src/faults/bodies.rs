@@ -227,27 +227,27 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("create.echo.western-letters", "Greek and Cyrillic letters become question marks.").renames(|name| {
             Some(name.chars().map(|c| if ('\u{370}'..='\u{4ff}').contains(&c) { '?' } else { c }).collect())
         }),
-        rare("create.echo.digits-as-a-number", "A name that is a number loses its last zeros.")
+        fault("create.echo.digits-as-a-number", "A name that is a number loses its last zeros.")
             .renames(|name| Some(name.parse::<f64>().ok().filter(|_| name.contains('.'))?.to_string())),
-        rare("create.echo.dollar-signs", "Two dollar signs in a name become one.")
+        fault("create.echo.dollar-signs", "Two dollar signs in a name become one.")
             .renames(|name| Some(name.replace("$$", "$"))),
-        rare("create.echo.percent-signs", "Two percent signs in a name become one.")
+        fault("create.echo.percent-signs", "Two percent signs in a name become one.")
             .renames(|name| Some(name.replace("%%", "%"))),
-        rare("pet.members.digits-are-numbers", "A name of digits is returned as a number.").shows(|pet| {
+        fault("pet.members.digits-are-numbers", "A name of digits is returned as a number.").shows(|pet| {
             let number = |text: &str| text.parse::<i64>().ok().filter(|number| number.to_string() == text);
             change(pet, "name", |name| number(name.as_str()?).map(Value::from));
         }),
-        rare("create.echo.entities", "A character reference in a name is resolved.")
+        fault("create.echo.entities", "A character reference in a name is resolved.")
             .renames(|name| Some(name.replace("&amp;", "&"))),
-        rare("create.echo.cut-at-1024", "A name is cut after 1,024 bytes.")
+        fault("create.echo.cut-at-1024", "A name is cut after 1,024 bytes.")
             .renames(|name| name.get(..1_024).map(str::to_owned)),
-        rare("create.echo.cut-at-4096", "A name is cut after 4,096 bytes.")
+        fault("create.echo.cut-at-4096", "A name is cut after 4,096 bytes.")
             .renames(|name| name.get(..4_096).map(str::to_owned)),
         rare("create.echo.dates", "A time is added to a name that is a date.").renames(|name| {
             let is_date = name.len() == 10 && name.split('-').map(str::len).eq([4, 2, 2]);
             is_date.then(|| format!("{name}T00:00:00Z"))
         }),
-        rare("create.echo.exponents", "A name in the form of a number loses its exponent.")
+        fault("create.echo.exponents", "A name in the form of a number loses its exponent.")
             .renames(|name| Some(name.parse::<f64>().ok().filter(|_| name.contains('e'))?.to_string())),
     ]
 }

@@ -1,5 +1,8 @@
 //! Get an animal, store orders, and faults of stored animals: stored twice, taken for another, cut, or remembered as missing.
 
+use std::collections::HashMap;
+
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::create::{Kept, show_kept};
@@ -89,6 +92,17 @@ pub(super) fn faults() -> Vec<Fault> {
                 }
             })
             .hides(|id, server| server.has_seen(&id)),
+        fault("get.success.remembers-404-for-seven-seconds", "An id that got 404 stays 404 for seven seconds.")
+            .answered(404, |request, _, server| {
+                let now = server.timestamp();
+                server.own(|missed: &mut HashMap<Option<i64>, Timestamp>| *missed.entry(request.id()).or_insert(now));
+            })
+            .hides(|id, server| {
+                let missed = server.own(|missed: &mut HashMap<Option<i64>, Timestamp>| missed.get(&Some(id)).copied());
+                missed.is_some_and(|missed| server.timestamp().duration_since(missed).as_secs() < 7)
+            }),
+        fault("create.echo.compatibility-forms", "A ligature in a name becomes its letters.")
+            .renames(|name| Some(name.replace('\u{fb01}', "fi"))),
         fault("create.echo.cut-at-nul", "A name is cut at its first zero character.")
             .renames(|name| name.split('\0').next().map(str::to_owned)),
     ]

@@ -199,5 +199,25 @@ pub(super) fn faults() -> Vec<Fault> {
             let limit = request.limit().filter(|limit| request.is_list() && (1..=100).contains(limit))?;
             Some(Some((limit.div_ceil(10) * 10).to_string()))
         }),
+        fault("list.status-filter.prefix", "A filter lists the animals whose status begins with its value.").after(
+            |request, response, server| {
+                if let Some(part) = request.parameter("status").filter(|_| request.is_list() && response.status == 400)
+                {
+                    let begins = |pet: &Value| pet["status"].as_str().is_some_and(|status| status.starts_with(part));
+                    response.become_json(200, page(request, server, begins));
+                }
+            },
+        ),
+        fault(
+            "list.complete.twenty-of-a-status",
+            "A filtered list has no more than 20 animals, whatever its limit is.",
+        )
+        .lists(|pets, request, _| pets.truncate(if request.lists_by_status() { 20 } else { 100 })),
+        fault("list.complete.lags-for-eight-seconds", "A list lacks the animals of the last eight seconds.").lists(
+            |pets, _, server| {
+                let is_old = |id| server.timestamp().duration_since(server.born(id)).as_secs() >= 8;
+                pets.retain(|pet| pet["id"].as_i64().is_some_and(is_old));
+            },
+        ),
     ]
 }
