@@ -204,7 +204,7 @@ pub(super) fn faults() -> Vec<Fault> {
                 if let Some(part) = request.parameter("status").filter(|_| request.is_list() && response.status == 400)
                 {
                     let begins = |pet: &Value| pet["status"].as_str().is_some_and(|status| status.starts_with(part));
-                    response.become_json(200, page(request, server, begins));
+                    response.become_json(200, page(request.page_size(), server, begins));
                 }
             },
         ),
@@ -212,7 +212,7 @@ pub(super) fn faults() -> Vec<Fault> {
             "list.complete.twenty-of-a-status",
             "A filtered list has no more than 20 animals, whatever its limit is.",
         )
-        .lists(|pets, request, _| pets.truncate(if request.lists_by_status() { 20 } else { 100 })),
+        .lists(|pets, request, _| pets.truncate(if request.lists_by("status") { 20 } else { 100 })),
         fault("list.complete.lags-for-eight-seconds", "A list lacks the animals of the last eight seconds.").lists(
             |pets, _, server| {
                 let is_old = |id| server.timestamp().duration_since(server.born(id)).as_secs() >= 8;
