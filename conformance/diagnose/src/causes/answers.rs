@@ -61,13 +61,13 @@ pub(super) fn another_refusal(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("another-status-for-invalid-bodies", sentence, explained, refused)
 }
 
-/// The cause where requests are refused with one status other than 429 once nothing remains.
+/// The cause where requests are refused with one status other than 429 once nothing remains. A 401 has the figures of callers without a key.
 pub(super) fn limited_with_another_status(broken: &Broken<'_, '_>) -> Option<Cause> {
     let is_refused = |entry: &&Entry<'_>| {
         is_spent(entry) && entry.operation.is_certainly_valid() && matches!(entry.status(), Some(400..=599))
     };
     let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(is_refused).collect();
-    let status = common_status(&refused).filter(|status| *status != 429)?;
+    let status = common_status(&refused).filter(|status| !matches!(status, 401 | 429))?;
     let explained = broken.explained_by(&[""], |entry| is_spent(entry) && entry.status() == Some(status));
     let sentence = format!("the server answers {status} instead of 429 when no requests remain");
     Cause::shown_by("another-status-for-429", sentence, explained, refused)
@@ -265,7 +265,7 @@ mod tests {
         let causes = shown(spent(&[503, 503, 503]));
         assert_eq!(causes[0].0, "the server answers 503 instead of 429 when no requests remain");
         assert_eq!(causes[0].1, ["list.success", "quota.enforced"]);
-        for statuses in [&[429, 429, 429][..], &[503, 429, 503], &[503, 500, 503], &[503, 503]] {
+        for statuses in [&[429, 429, 429][..], &[401, 401, 401], &[503, 429, 503], &[503, 500, 503], &[503, 503]] {
             assert!(!ids(spent(statuses)).contains(&"another-status-for-429"), "{statuses:?}");
         }
         let earlier = TraceBuilder::new().list(503, 9, 60).lists(60, &[(200, 0), (503, 0), (503, 0), (503, 0)]);
