@@ -24,12 +24,6 @@ const LAST_OUTPUT: Duration = Duration::from_millis(500);
 /// The text that stands for the key of the server in the command line, and in an output.
 const KEY: &str = "{key}";
 
-/// The command line of a test suite, quoted for a shell.
-pub(super) fn line(command: &[OsString]) -> Printable {
-    let words = command.iter().map(|word| quoted(&word.to_string_lossy()));
-    words.collect::<Vec<_>>().join(" ").into()
-}
-
 /// Runs the command of a suite against a server. Returns the verdict, and the end of the output. An error is a sentence.
 pub(super) async fn run(
     command: &[OsString],
@@ -122,16 +116,6 @@ pub(super) fn interrupted() -> std::io::Result<impl Future<Output = ()>> {
             _ = hangup.recv() => {}
         }
     })
-}
-
-/// A word, quoted for a shell if necessary.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,{}".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// A part of a command line with the address and the key in it. One that is not UTF-8 stays as it is.

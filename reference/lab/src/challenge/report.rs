@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{showing::Sight, subject::Subject};
-use crate::{challenge::command, choices::Choice, config::ChallengeArgs};
+use crate::{choices::Choice, config::ChallengeArgs};
 use animal_store_secrets::printable::Printable;
 
 /// The version of the JSON report.
@@ -157,9 +157,10 @@ struct Row {
 impl Report {
     /// A report in which nothing but the plain reference was tried.
     pub(super) fn new(args: &ChallengeArgs, plain_seconds: f64) -> Report {
+        let words: Vec<String> = args.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
         Report {
             schema_version: SCHEMA,
-            command: command::line(&args.command),
+            command: words.join(" ").into(),
             plan: args.plan.name(),
             fast_windows_seconds: args.fast_windows,
             interrupted: false,
@@ -316,6 +317,16 @@ fn ending(Tried { verdict, seconds, output, .. }: &Tried) -> String {
         let _ = writeln!(out, "      | {line}");
     }
     out
+}
+
+/// A word, quoted for a shell if necessary.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,{}".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
