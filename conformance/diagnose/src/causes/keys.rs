@@ -32,7 +32,7 @@ pub(super) fn known_to_some(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("key-known-to-some", sentence, explained, entries)
 }
 
-/// Returns true if the refusals are many, and not those of one operation alone.
+/// Returns true if the refusals are many, and more than one operation both refuses and accepts the key.
 fn is_known_to_some(broken: &Broken<'_, '_>, key: &Acceptance) -> bool {
     let operations = |places: &[usize]| -> BTreeMap<&str, usize> {
         places.iter().fold(BTreeMap::new(), |mut counts, at| {
@@ -44,7 +44,7 @@ fn is_known_to_some(broken: &Broken<'_, '_>, key: &Acceptance) -> bool {
     // A new key may be known everywhere after some time.
     let accepted_between = key.accepted.iter().filter(|at| Some(*at) < key.refused.last()).count();
     let is_habit = key.refused.len() >= SEVERAL && key.refused.len() * (ONE_IN - 1) >= accepted_between;
-    is_habit && refused.len() > 1 && refused.keys().all(|operation| accepted.contains_key(operation))
+    is_habit && refused.keys().filter(|operation| accepted.contains_key(*operation)).count() > 1
 }
 
 /// The seconds after which the key was always accepted, if that was for longer than before.
