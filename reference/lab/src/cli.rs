@@ -60,7 +60,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Choices(args) => lists::list_choices(&args),
         Command::Faults(args) => lists::list_faults(&args),
         Command::Health(args) => health(&args),
-        Command::Challenge(args) => challenge::run(args.into()),
+        Command::Challenge(args) => challenge::run(&args.into()),
     };
     exit_code(PROGRAM, outcome.map_err(printable_failure))
 }

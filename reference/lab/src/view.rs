@@ -12,6 +12,9 @@ use crate::{Layer, Request, Response, ServerState};
 #[derive(Default)]
 struct Reads(HashMap<i64, Timestamp>);
 
+/// A status by the times since the creation of an animal and since its first read.
+type Course = fn(SignedDuration, Option<SignedDuration>) -> Option<&'static str>;
+
 /// The view of lists and fetches on the animals.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct View {
@@ -21,8 +24,8 @@ pub(crate) struct View {
     pub(crate) list_lag: SignedDuration,
     /// The time for which a fetch does not show a new animal.
     pub(crate) get_lag: SignedDuration,
-    /// The later status of an animal that was created as available, by the times since its creation and since its first read.
-    pub(crate) course: Option<fn(SignedDuration, Option<SignedDuration>) -> Option<&'static str>>,
+    /// The later status of an animal that was created as available.
+    pub(crate) course: Option<Course>,
     /// Whether a page has a link to the next one.
     pub(crate) links_pages: bool,
     /// Whether a list has the number of all animals that match.

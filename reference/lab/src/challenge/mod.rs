@@ -29,7 +29,7 @@ const SEEDS: u64 = 10;
 /// The number of lines about the progress.
 const LINES_OF_PROGRESS: usize = 10;
 
-pub(crate) fn run(args: Arc<ChallengeArgs>) -> Result<(), Failure> {
+pub(crate) fn run(args: &Arc<ChallengeArgs>) -> Result<(), Failure> {
     let seeds = args.lawful.unwrap_or(if args.quick { 0 } else { SEEDS });
     let chosen = Chosen { seeds, choices: &args.choose, faults: &args.fault };
     let subjects = chosen.subjects().map_err(Failure::Usage)?;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: Arc<ChallengeArgs>) -> Result<(), Failure> {
         files.push(file);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
-    let report = runtime.block_on(challenge(&args, subjects))?;
+    let report = runtime.block_on(challenge(args, subjects))?;
     files.iter_mut().try_for_each(|file| file.write(&report))?;
     print(report.text(false).as_str())?;
     match report.shortcoming(args.at_least) {

@@ -273,23 +273,23 @@ impl Report {
         let choices = refused(&self.choices)
             .map(|choice| format!("  {}\n      {}\n{}", choice.name, choice.does, ending(choice)));
         let title = "Lawful choices that were refused; `animal-lab serve --dev --choose NAME` starts such a server:";
-        add_section(out, title, choices.collect(), room(9));
+        add_section(out, title, &choices.collect::<Vec<_>>(), room(9));
         let seed = |lawful: &Tried| lawful.seed.unwrap_or_default();
         let seeds = refused(&self.lawful)
             .map(|lawful| format!("  animal-lab serve --dev --lawful {}\n{}", seed(lawful), ending(lawful)));
         let title = "Lawful servers that make many choices and were refused; the JSON report names the choices:";
-        add_section(out, title, seeds.collect(), room(8));
+        add_section(out, title, &seeds.collect::<Vec<_>>(), room(8));
         let missed = self.missed().into_iter().map(|fault| {
             let shown_by = fault.shown_by.as_ref().map(|shown_by| format!("      {shown_by}\n")).unwrap_or_default();
             format!("  {}\n      {} ({:.1} s)\n{shown_by}", fault.name, fault.does, fault.seconds)
         });
         let title = "Faults that were missed, the easiest to see first; `animal-lab serve --dev --fault NAME` starts such a server:";
-        add_section(out, title, missed.collect(), room(15));
+        add_section(out, title, &missed.collect::<Vec<_>>(), room(15));
     }
 }
 
 /// Adds the lines about each server of a list, as many as fit into a number of lines, but at least about one.
-fn add_section(out: &mut String, title: &str, entries: Vec<String>, room: usize) {
+fn add_section(out: &mut String, title: &str, entries: &[String], room: usize) {
     let Some(first) = entries.first() else { return };
     let _ = write!(out, "\n{title}\n{first}");
     let (mut shown, mut lines) = (1, first.lines().count());

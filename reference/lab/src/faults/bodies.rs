@@ -91,10 +91,12 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("create.extended-json.leading-zeros", "007 and the like are accepted as numbers.").replaces(":00", ":"),
         fault("create.extended-json.signed-numbers", "+1 is accepted as a number.").replaces(":+1", ":1"),
         fault("create.malformed-json.not-a-number", "NaN is accepted as a number.").replaces(":NaN", ":0"),
-        fault("create.extended-json.replacement-characters", "Broken UTF-8 creates an animal.")
-            .edits(Request::is_create, |request| {
-                request.body = String::from_utf8_lossy(&request.body).as_bytes().to_vec()
-            }),
+        fault("create.extended-json.replacement-characters", "Broken UTF-8 creates an animal.").edits(
+            Request::is_create,
+            |request| {
+                request.body = String::from_utf8_lossy(&request.body).as_bytes().to_vec();
+            },
+        ),
         fault("create.status-enum.trimmed-status", "White space around a status is accepted.")
             .reads("status", |status| Some(json!(status.as_str()?.trim()))),
         // Readers that fail.

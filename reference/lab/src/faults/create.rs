@@ -144,7 +144,7 @@ pub(super) fn faults() -> Vec<Fault> {
             .reads("status", |status| Some(json!(status.as_str()?.to_lowercase()))),
         fault("create.status-enum.true-is-available", "A status of true is taken.").takes("status", true, "available"),
         fault("create.status-enum.unknown-status-is-none", "An unknown status counts as none.").edit_created(|pet| {
-            pet.retain(|member, value| member != "status" || value.as_str().is_some_and(is_status))
+            pet.retain(|member, value| member != "status" || value.as_str().is_some_and(is_status));
         }),
         fault("create.status-enum.status-by-number", "A number is accepted as a status.")
             .reads("status", |status| status.is_number().then(|| json!("available"))),

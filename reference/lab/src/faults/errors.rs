@@ -9,10 +9,12 @@ pub(super) fn faults() -> Vec<Fault> {
         // Members of an Error.
         fault("errors.shape.error-is-a-word", "Errors have one member, called error.")
             .sends(failure, |response| response.set_json(json!({"error": "it was refused"}))),
-        fault("errors.shape.detail", "A 400 has the member detail and none of an Error.")
-            .answered(400, |_, response, _| {
-                response.set_json(json!({"detail": [{"loc": ["body", "name"], "msg": "field required"}]}))
-            }),
+        fault("errors.shape.detail", "A 400 has the member detail and none of an Error.").answered(
+            400,
+            |_, response, _| {
+                response.set_json(json!({"detail": [{"loc": ["body", "name"], "msg": "field required"}]}));
+            },
+        ),
         fault("errors.shape.nested-error", "Errors are inside another object.")
             .sends(failure, |response| response.set_json(json!({"error": response.json()}))),
         fault("errors.shape.numeric-codes", "Codes are numbers.").edits_errors(|error| set(error, "code", 1_000)),

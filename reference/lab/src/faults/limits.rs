@@ -132,7 +132,7 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("quota.error-body.html-429", "A 429 has a page.")
             .answered(429, |_, response, _| response.set_page("429 Too Many Requests")),
         fault("quota.error-body.text-429", "A 429 has text.").answered(429, |_, response, _| {
-            response.set_body("text/plain", "Too many requests, please try again later.")
+            response.set_body("text/plain", "Too many requests, please try again later.");
         }),
         fault("quota.refused-stores-nothing.carried-out", "A creation refused with 429 stores the animal at once.")
             .flaw(Flaw::CarriesOut),
