@@ -114,12 +114,11 @@ impl Evaluator<'_, '_, '_> {
             is_in_a_minute = true;
             let (weighing, end) = (self.shares.weighing(at, member.epoch), self.shares.epochs[member.epoch].end);
             let next = if others { end } else { to + MINUTE / weighing.lo.max(1) };
-            // The weight falls by one in steps of equal length, which end with the minute. Off the clock, only these steps show the grid.
+            // The weight falls by one in steps of equal length, which end with the minute.
             let step = MINUTE / weighing.hi.max(1);
             let off = (end - reset).rem_euclid(step);
             let is_certain = !others && weighing.lo == weighing.hi;
-            let is_off_clock = self.hypothesis().cut == Cut::WeightedNext { on_clock: false };
-            if is_off_clock && is_certain && off.min(step - off) > 2 * SECOND {
+            if is_certain && off.min(step - off) > 2 * SECOND {
                 continue;
             }
             if (reset - end).abs() <= SECOND
