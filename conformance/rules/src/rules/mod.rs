@@ -269,8 +269,13 @@ impl Judgement {
         expected: impl Into<Sentence>,
         defect: Option<Sentence>,
     ) {
-        let holds = defect.is_none();
-        self.require(entry, holds, expected, || defect.unwrap_or_else(|| "".into()));
+        match defect {
+            None => {
+                self.hold();
+                self.exchanges.insert(entry.exchange.number);
+            }
+            Some(defect) => self.fail(&[entry], expected, defect),
+        }
     }
 
     /// Notes that the rule was applied to an exchange, and whether it held.
