@@ -322,7 +322,7 @@ impl Policy {
             Anchor::Log(seconds) | Anchor::Draining(seconds) => {
                 let kept = server.scaled(seconds);
                 count.log.retain(|came| came + kept > now);
-                // The refusals form a second log, of which only the existence of an earlier refusal matters.
+                // The refusals form a second log. Only whether it has any matters.
                 if count.refused_at + kept <= now {
                     count.refused = 0;
                 }
@@ -389,5 +389,20 @@ impl Policy {
         }
         let limit = if self.reports_day { reported.limits.per_day } else { reported.limits.per_minute };
         response.set_limits(limit, reported.remaining, reported.reset);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_is_given_back_takes_its_own_place_and_none_of_another_window() {
+        let mut count = Count { log: [10, 20, 20, 30].into(), used_today: 4, ..Count::default() };
+        count.give_back(20);
+        assert_eq!((&count.log, count.used_today), (&[10, 20, 30].into(), 3));
+        count.give_back(5);
+        count.give_back(25);
+        assert_eq!((&count.log, count.used_today), (&[10, 20, 30].into(), 1));
     }
 }
