@@ -158,7 +158,7 @@ impl Client {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
-                // A server may add them to each chunk, and the client reads so much of them only. The rest of the response is judged.
+                // A server may add extensions to each chunk, and the client reads a bounded number of their bytes. The head is judged all the same.
                 Err(error) if errors::is_of_chunk_extensions(&error) => {
                     (body, cut) = (Vec::new(), true);
                     break;

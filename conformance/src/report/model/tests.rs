@@ -117,7 +117,7 @@ pub(super) enum Attribution {
         broken: usize,
         /// The number of all such requests to these addresses.
         requests: usize,
-        /// The number of such requests to other addresses, none of which shows the finding.
+        /// The number of such requests to other addresses that do not show the finding.
         others: usize,
         /// The attribution as the end of a sentence.
         sentence: String,

@@ -107,7 +107,7 @@ impl Chosen<'_> {
         Ok(subjects)
     }
 
-    /// Those whose names match one of the patterns, or all if there is no pattern of either kind.
+    /// Returns the choices or faults whose names match one of the patterns, or all of them if no name of either kind was asked for.
     fn named<T>(
         &self,
         patterns: &[String],
