@@ -94,7 +94,7 @@ pub(super) fn reads(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     eprintln!("creating {} animals through the API …", bench.options.animals);
     let (_, few_ids) = create_animals(&few, 0..FEW)?;
     let (_, many_ids) = create_animals(&many, 0..bench.options.animals)?;
-    for (reference, ids, least) in [(&few, &few_ids, 0.65), (&many, &many_ids, 0.60)] {
+    for (reference, ids, least) in [(&few, &few_ids, 0.62), (&many, &many_ids, 0.60)] {
         if !bench.wants(Part::Read) {
             continue;
         }
@@ -127,7 +127,7 @@ pub(super) fn reads(bench: &mut Bench<'_>) -> anyhow::Result<()> {
                 "list: GET /pets?status=…&limit=20 by processor time, {} animals, relative to {FEW}",
                 many_ids.len()
             ),
-            0.90,
+            0.95,
             &|numbers| Ok(of_many.read(&many, numbers)?.processor),
             &|numbers| Ok(of_few.read(&few, numbers)?.processor),
         )?;
@@ -157,7 +157,7 @@ pub(super) fn create(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     let file = File::create(bench.folder.join("yardstick"))?;
     bench.compare(
         &format!("create: POST /pets, {WRITERS} clients, relative to serial append of 4 KiB + fdatasync"),
-        5.0,
+        6.0,
         &|numbers| Ok(create_animals(&reference, numbers)?.0.elapsed),
         &|numbers| {
             let start = Instant::now();
