@@ -119,7 +119,7 @@ fn fresh_clone(bench: &mut Bench<'_>) -> anyhow::Result<()> {
     let mut conform = cargo();
     conform.args(["xtask", "conform"]).current_dir(&clone).env("CARGO_TARGET_DIR", clone.join("target"));
     let judged = seconds(conform.env("CARGO_BUILD_JOBS", "2"))?;
-    bench.show("fresh-clone: seconds from a clone of HEAD to its verdict", &[cloned + judged], 0.0..240.0, "");
+    bench.show("fresh-clone: seconds from a clone of HEAD to its verdict", &[cloned + judged], 0.0..150.0, "");
     Ok(())
 }
 
