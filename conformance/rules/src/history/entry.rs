@@ -30,8 +30,6 @@ pub struct Entry<'t> {
     pub(super) date: Option<Timestamp>,
     /// Whether the request fetches an animal at a time at which this operation may have been removed.
     pub(super) may_be_removed: bool,
-    /// Whether an intermediary or an HTTP library may refuse the request for its form.
-    pub(super) may_be_refused_at_edge: bool,
     /// Whether the address of the client was locked out, so that the response shows nothing about the request.
     is_shut_out: bool,
 }
@@ -76,7 +74,6 @@ impl<'t> Entry<'t> {
             rate: response.map(rate_limit::read),
             date: response.and_then(Response::date),
             may_be_removed: false,
-            may_be_refused_at_edge: request::may_be_refused_at_edge(&exchange.request),
             is_shut_out: false,
         }
     }
@@ -130,7 +127,8 @@ impl<'t> Entry<'t> {
     #[must_use]
     pub fn may_be_of_edge(&self) -> bool {
         let is_refusal = matches!(self.status(), Some(400 | 402..=428 | 430..=499));
-        self.credential.is_malformed() || self.may_be_refused_at_edge && is_refusal && self.window().is_none()
+        self.credential.is_malformed()
+            || is_refusal && self.window().is_none() && request::may_be_refused_at_edge(&self.exchange.request)
     }
 
     /// Returns true if the response is that of an operation. Otherwise the specification states nothing about it, because it is that of

@@ -249,7 +249,7 @@ impl<'t> History<'t> {
             };
             expectation = expectation.given(id, existence);
         }
-        if entry.may_be_refused_at_edge {
+        if request::may_be_refused_at_edge(&entry.exchange.request) {
             expectation = expectation.or_refused_at_edge();
         }
         if entry.may_be_removed { expectation.or_removed() } else { expectation }

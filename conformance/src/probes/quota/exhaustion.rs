@@ -275,7 +275,8 @@ fn room(session: &Session<'_>, responses: usize) -> usize {
         let Some(window) = window_of(exchange).filter(|_| exchange.status() == Some(200)) else { return 0 };
         lowest = Some(lowest.filter(|lowest| lowest.remaining <= window.remaining).unwrap_or(window));
     }
-    let Some(lowest) = lowest else { return 0 };
+    // The last requests of a window are sent alone, whatever limits it otherwise.
+    let Some(lowest) = lowest.filter(|lowest| lowest.remaining > KEPT as u64) else { return 0 };
     let left = limits(session, |key| match key.minute_behind_day() {
         Some(per_minute) => per_minute.saturating_sub(key.sent_in_minute(session.now())),
         None => lowest.remaining,
