@@ -100,6 +100,7 @@ mod tests {
     #[test]
     fn plans_are_named_in_any_case_and_enterprise_may_bring_its_figures() {
         let plan: Plan = "Free".parse().unwrap();
+        assert_eq!(plan.to_string(), "free");
         assert_eq!((plan.name(), plan.plan_limits()), ("free", Some(PlanLimits { per_minute: 60, per_day: 1_000 })));
         let plan: Plan = "enterprise=600, 50000".parse().unwrap();
         assert_eq!(plan.plan_limits(), Some(PlanLimits { per_minute: 600, per_day: 50_000 }));
