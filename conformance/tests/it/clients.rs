@@ -103,6 +103,9 @@ impl Store {
                 let body = format!(r#"{{"id":{},"name":"Rex","categoryId":1}}"#, self.next_id);
                 (StatusCode::CREATED, [("content-type", "application/json")], body).into_response()
             }
+            ("GET", Some(id)) if id.parse() == Ok(REMOVED_ID) => {
+                ([("date", "Sat, 06 Dec 2031 00:00:00 GMT")], error(StatusCode::GONE)).into_response()
+            }
             ("GET", Some(id)) => match id.parse().ok().filter(|id| self.ids.contains(id)) {
                 Some(id) => {
                     let body = format!(r#"{{"id":{id},"name":"Rex","categoryId":1}}"#);
@@ -175,6 +178,9 @@ async fn no_lawful_client_is_accused_and_every_broken_one_is_named() {
 /// A program, its arguments, and the requirements that may name it, one of them at least: none if it is lawful.
 type Foreign = (&'static str, &'static [&'static str], &'static [&'static str]);
 
+/// The identifier of an animal that the server answers as after the removal of the operation that gets it.
+const REMOVED_ID: i64 = 2031;
+
 /// The requirements that may name a client that is early. A client that hammers may be done before its other connections know of
 /// the 429; that it never waits shows all the same.
 const WAITING: &[&str] = &["client.retry-after-seconds", "client.retry-after-date", "client.backoff"];
@@ -206,22 +212,37 @@ const FOREIGN: &[Foreign] = &[
 /// The programs that show each row of the policy about clients. Each knows every mode of [`POLICY`].
 const PROGRAMS: [(&str, &str); 3] = [("python3", "policy.py"), ("node", "policy.mjs"), ("sh", "policy.sh")];
 
-/// A mode of the programs for each row of the policy, and the requirements that may name it, one of them at least: none if it is lawful or an
-/// observation.
-const POLICY: &[(&str, &[&str])] = &[
-    ("told", &[]),
-    ("early", WAITING),
-    ("early-once", &[]),
+/// A row of the policy: a mode of the programs, the requirements that may name it, one of them at least, and a part of the observation that
+/// the report has of it.
+type Row = (&'static str, &'static [&'static str], &'static str);
+
+/// The requirement on the place of the key.
+const PLACE: &[&str] = &["client.key-in-header"];
+
+/// The requirement on identifiers.
+const EXACT: &[&str] = &["client.exact-ids"];
+
+const POLICY: &[Row] = &[
+    ("told", &[], ""),
+    ("early", WAITING, ""),
+    ("early-once", &[], "as a single one"),
     // Where a process is started for each request, there are pauses.
-    ("hammer", WAITING),
-    ("key-in-query", &["client.key-in-header"]),
-    ("scheme", &["client.key-in-header"]),
-    ("scheme-case", &[]),
-    ("bad-body", &["client.new-pet"]),
-    ("bad-query", &["client.list-parameters"]),
-    ("bad-values", &[]),
-    ("double-ids", &["client.exact-ids"]),
-    ("exact-ids", &[]),
+    ("hammer", WAITING, ""),
+    ("key-in-query", PLACE, ""),
+    ("key-in-body", PLACE, ""),
+    ("key-in-path", PLACE, ""),
+    ("key-in-field", PLACE, ""),
+    ("key-outside", PLACE, ""),
+    ("scheme", PLACE, ""),
+    ("scheme-case", &[], ""),
+    ("bad-body", &["client.new-pet"], ""),
+    ("bad-query", &["client.list-parameters"], ""),
+    ("bad-values", &[], ""),
+    ("double-ids", EXACT, ""),
+    ("cut-ids", EXACT, ""),
+    ("separated-ids", EXACT, ""),
+    ("exact-ids", &[], "3 of 4 requests"),
+    ("removed", &[], "2 calls after it was gone"),
 ];
 
 /// How a program ends whose library is not installed.
@@ -233,15 +254,15 @@ async fn clients_in_other_languages_are_judged_as_they_deserve() {
     let mut running = tokio::task::JoinSet::new();
     let places = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
     for form in [Form::Seconds, Form::Date] {
-        let of_policy = PROGRAMS
-            .iter()
-            .flat_map(|(program, file)| POLICY.iter().map(move |(mode, ids)| (*program, vec![*file, *mode], *ids)));
-        let foreign = FOREIGN.iter().map(|(program, arguments, ids)| (*program, arguments.to_vec(), *ids));
-        for (program, arguments, ids) in foreign.chain(of_policy) {
+        let of_policy = PROGRAMS.iter().flat_map(|(program, file)| {
+            POLICY.iter().map(move |(mode, ids, observed)| (*program, vec![*file, *mode], *ids, *observed))
+        });
+        let foreign = FOREIGN.iter().map(|(program, arguments, ids)| (*program, arguments.to_vec(), *ids, ""));
+        for (program, arguments, ids, observed) in foreign.chain(of_policy) {
             let places = Arc::clone(&places);
             running.spawn(async move {
                 let _place = places.acquire().await.expect("an open semaphore");
-                problem_with(form, program, &arguments, ids).await
+                problem_with(form, program, &arguments, ids, observed).await
             });
         }
     }
@@ -250,7 +271,13 @@ async fn clients_in_other_languages_are_judged_as_they_deserve() {
 }
 
 /// Lets a client in another language run; what is wrong with its judgement, if anything.
-async fn problem_with(form: Form, program: &str, arguments: &[&str], broken_rules: &[&str]) -> Option<String> {
+async fn problem_with(
+    form: Form,
+    program: &str,
+    arguments: &[&str],
+    broken_rules: &[&str],
+    observation: &str,
+) -> Option<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/it/clients/programs");
     let name = format!("{program} {}, {form:?}", arguments.join(" "));
     let running = Running::start(&Store::start(form, WINDOW, FIRST_FOREIGN_ID).await, |settings| {
@@ -277,7 +304,9 @@ async fn problem_with(form: Form, program: &str, arguments: &[&str], broken_rule
         [] => failed.is_empty(),
         ids => failed.iter().any(|id| ids.contains(&id.as_str())),
     };
-    if !status.success() || !is_right {
+    let mut observations = report.requirements.iter().flat_map(|judged| [&judged.observed, &judged.reason]).flatten();
+    let is_observed = observations.any(|observed| observed.contains(observation));
+    if !status.success() || !is_right || !is_observed {
         return Some(format!("{name} ended with {status}: {:?}", broken(&report)));
     }
     eprintln!("judged as it deserves: {name}");

@@ -32,11 +32,15 @@ impl Copied {
         if self.is_dropped {
             return;
         }
-        if self.bytes.len() + data.len() > MAX_BODY || !self.reserved.grow(data.len()) {
+        let length = self.bytes.len() + data.len();
+        // The capacity takes the memory, not the length: it is a power of two, and all of it is reserved.
+        let capacity = self.bytes.capacity().max(length.next_power_of_two());
+        if length > MAX_BODY || !self.reserved.grow(capacity - self.bytes.capacity()) {
             self.is_dropped = true;
             self.bytes = Vec::new();
             self.reserved.release();
         } else {
+            self.bytes.reserve_exact(capacity - self.bytes.len());
             self.bytes.extend_from_slice(data);
         }
     }

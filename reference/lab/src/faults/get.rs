@@ -87,11 +87,9 @@ pub(super) fn faults() -> Vec<Fault> {
             .hides(|id, server| !is_kept(server, id)),
         fault("get.success.remembers-404", "An id that got 404 once stays 404.")
             .answered(404, |request, _, server| {
-                if let Some(id) = request.id() {
-                    server.is_new(id);
-                }
+                server.is_new(request.id());
             })
-            .hides(|id, server| server.has_seen(&id)),
+            .hides(|id, server| server.has_seen(&Some(id))),
         fault("get.success.remembers-404-for-seven-seconds", "An id that got 404 stays 404 for seven seconds.")
             .answered(404, |request, _, server| {
                 let now = server.timestamp();

@@ -178,12 +178,8 @@ pub(super) fn faults() -> Vec<Fault> {
             .relists(150, |request| request.limit().filter(|limit| *limit > 1 << 32)),
         fault("list.limit-maximum.a-thousand-at-most", "A limit of 1,000 is honoured.")
             .relists(150, |request| request.limit().filter(|limit| *limit == 1_000)),
-        rare("list.limit-maximum.unusable-is-all", "A limit that is no number lists all animals.").relists(
-            0,
-            |request| {
-                request.parameter("limit").is_some_and(|limit| limit.parse::<i64>().is_err()).then_some(usize::MAX)
-            },
-        ),
+        rare("list.limit-maximum.unusable-is-all", "A limit that is no number lists all animals.")
+            .relists(0, |request| request.parameter("limit")?.parse::<i64>().is_err().then_some(usize::MAX)),
         fault("list.limit-default.fifty", "A list without a limit has up to 50 animals.")
             .sets(|setting| setting.stock = 60)
             .asks_for("limit", |request| request.lists_without("limit").then(|| Some("50".to_owned()))),

@@ -11,9 +11,13 @@ BASE, KEY = urllib.parse.urlsplit(os.environ["CONFORM_PROXY_URL"]), os.environ["
 CONNECTION = http.client.HTTPConnection(BASE.netloc)
 
 
-def ask(method, path, body=None, authorization=f"Bearer {KEY}"):
+def under(scheme):
+    return {"Authorization": f"{scheme} {KEY}"}
+
+
+def ask(method, path, body=None, credential=under("Bearer")):
     """The status, Retry-After and the text of an answer."""
-    headers = {"Authorization": authorization} if authorization else {}
+    headers = dict(credential)
     if body is not None:
         headers["Content-Type"] = "application/json"
     CONNECTION.request(method, BASE.path + path, body, headers)
@@ -64,17 +68,36 @@ def hammer():
 
 
 def key_in_query():
-    ask("GET", f"/pets?api_key={KEY}", authorization=None)
+    ask("GET", f"/pets?api_key={KEY}", credential={})
+
+
+def key_in_body():
+    ask("POST", "/pets", json.dumps({"name": "Rex", "categoryId": 1, "apiKey": KEY}), credential={})
+
+
+def key_in_path():
+    listed()
+    ask("GET", f"/{KEY}/pets", credential={})
+
+
+def key_in_field():
+    ask("GET", "/pets", credential={"X-Api-Key": KEY})
+
+
+def key_outside():
+    listed()
+    CONNECTION.request("GET", f"/metrics?who={KEY}")
+    CONNECTION.getresponse().read()
 
 
 def scheme():
     listed()
-    ask("GET", "/pets?limit=1", authorization=f"Token {KEY}")
+    ask("GET", "/pets?limit=1", credential=under("Token"))
 
 
 def scheme_case():
     listed()
-    ask("GET", "/pets?limit=1", authorization=f"bearer {KEY}")
+    ask("GET", "/pets?limit=1", credential=under("bearer"))
 
 
 def bad_body():
@@ -96,10 +119,23 @@ def double_ids():
     ask("GET", f"/pets/{int(float(created()))}")
 
 
+def cut_ids():
+    ask("GET", f"/pets/{created() & 0xffff_ffff}")
+
+
+def separated_ids():
+    ask("GET", f"/pets/{created():,}")
+
+
 def exact_ids():
     identifier = created()
     for path in (identifier, identifier, 4711):
         ask("GET", f"/pets/{path}")
+
+
+def removed():
+    for _ in range(3):
+        ask("GET", "/pets/2031")
 
 
 globals()[sys.argv[1].replace("-", "_")]()
