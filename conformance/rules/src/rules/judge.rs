@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::needs::Needs;
 use super::{Applies, Judgement, Memory, Rule};
 use crate::catalogue::Party;
 use crate::facts::Facts;
@@ -81,7 +82,11 @@ fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
     let history = facts.history;
     let withheld = history.entries.iter().map(|entry| entry.exchange.known.withheld);
     let withheld = withheld.fold(FactSet::NONE, FactSet::union);
-    let lacking = |rule: &Rule| rule.needed_facts(history.context.extent).intersection(withheld);
+    let lacking = |rule: &Rule| {
+        // A failure in a sample needs no exact times.
+        let is_sample = rule.of_samples.is_some() && history.context.extent < rule.needs.extent;
+        (if is_sample { Needs::OF_SAMPLES } else { rule.needs.facts }).intersection(withheld)
+    };
     let mut judgements = BTreeMap::new();
     for missing in rules.iter().map(lacking).collect::<BTreeSet<FactSet>>() {
         let rules = rules.iter().filter(|rule| lacking(rule) == missing);
@@ -116,7 +121,11 @@ fn judge_known(rule: &Rule, facts: &Facts<'_>) -> Judgement {
         }
         _ => "this needs a recording of every request sent with the key, with exact times",
     };
-    Judgement { withheld: Some(withheld.to_owned()), ..rule.judge_sample(facts) }
+    let mut judgement = Judgement { withheld: Some(withheld.to_owned()), ..Judgement::default() };
+    if let Some(judge) = rule.of_samples {
+        facts.limiter.keys().iter().for_each(|key| judge(facts, key, &mut judgement));
+    }
+    judgement
 }
 
 /// The withheld facts in words, each with the number of exchanges that withhold it.

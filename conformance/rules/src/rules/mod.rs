@@ -21,7 +21,6 @@ use crate::limits::Finding;
 use crate::limits::KeyLimits;
 use crate::sentence::{Sentence, sentence};
 use crate::trace::Trace;
-use crate::trace::knowledge::{Extent, FactSet};
 use client::Clients;
 pub use client::Memory;
 pub use judge::{judge, judge_after};
@@ -125,20 +124,6 @@ impl Rule {
                 let picked = facts.history.entries.iter().filter(|entry| picks(entry));
                 picked.for_each(|entry| judge(facts, entry, &mut judgement));
             }
-        }
-        judgement
-    }
-
-    /// The facts that the rule needs of a trace of this extent. A failure in a sample needs no exact times.
-    fn needed_facts(&self, extent: Extent) -> FactSet {
-        if self.of_samples.is_some() && extent < self.needs.extent { Needs::OF_SAMPLES } else { self.needs.facts }
-    }
-
-    /// Judges a sample, which is smaller than the rule needs, by the function for samples.
-    fn judge_sample(&self, facts: &Facts<'_>) -> Judgement {
-        let mut judgement = Judgement::default();
-        if let Some(judge) = self.of_samples {
-            facts.limiter.keys().iter().for_each(|key| judge(facts, key, &mut judgement));
         }
         judgement
     }

@@ -11,7 +11,7 @@ use crate::catalogue::{About, Requirement};
 use crate::facts::Facts;
 use crate::fleet::{Fleet, replica_of};
 use crate::history::{Entry, History};
-use crate::rules::alike::Likeness;
+use crate::rules::alike::likeness;
 use crate::rules::{Failure, Judgement, Rule};
 use crate::trace::Trace;
 use crate::trace::exchange::Exchange;
@@ -214,9 +214,9 @@ impl<'f, 'h> Attributor<'f, 'h> {
         if judged.iter().any(|entry| !shown_at.contains(&replica_of(entry))) {
             return judged;
         }
-        let likenesses: Vec<Likeness> = examples.iter().map(|entry| Likeness::of(self.history, entry)).collect();
+        let likenesses: Vec<String> = examples.iter().map(|entry| likeness(self.history, entry)).collect();
         let entries = self.history.entries.iter();
-        entries.filter(|entry| likenesses.contains(&Likeness::of(self.history, entry))).collect()
+        entries.filter(|entry| likenesses.contains(&likeness(self.history, entry))).collect()
     }
 
     /// The attribution to the replicas that do not show the animals of other replicas, while the others do.

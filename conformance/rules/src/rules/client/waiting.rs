@@ -175,20 +175,10 @@ fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Ve
     }
     let mut asked = vec![None; exchanges.len()];
     for refusals in of_keys.into_values() {
-        // The refusals within the slack of the present one that ask for less than all later ones: the front asks for least.
-        let mut window: VecDeque<(Timestamp, Timestamp)> = VecDeque::new();
-        let mut later = refusals.iter().peekable();
-        for &(index, received_at, _) in &refusals {
-            while let Some(&(_, received_at, until)) = later.next_if(|(_, other, _)| *other <= received_at + SLACK) {
-                while window.back().is_some_and(|(_, other)| *other >= until) {
-                    window.pop_back();
-                }
-                window.push_back((received_at, until));
-            }
-            while window.front().is_some_and(|(other, _)| *other + SLACK < received_at) {
-                window.pop_front();
-            }
-            asked[index] = window.front().map(|(_, until)| *until);
+        for (at, &(index, received_at, _)) in refusals.iter().enumerate() {
+            let before = refusals[..at].iter().rev().take_while(|(_, other, _)| *other + SLACK >= received_at);
+            let after = refusals[at..].iter().take_while(|(_, other, _)| *other <= received_at + SLACK);
+            asked[index] = before.chain(after).map(|(.., until)| *until).min();
         }
     }
     asked
