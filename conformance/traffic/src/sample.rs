@@ -9,7 +9,7 @@ use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::{Extent, Fact, KeyPlace, Knowledge};
 use animal_store_rules::trace::{Context, Trace, conditions};
-use animal_store_secrets::{LEAST_DISTINCT, MOST_VALUES, Redactor, announced, is_ordinary};
+use animal_store_secrets::{Announced, LEAST_DISTINCT, MOST_VALUES, Redactor, announced, is_ordinary};
 use jiff::Timestamp;
 
 use super::credentials;
@@ -191,7 +191,10 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
         exchange.number = at + 1;
         let is_known = match &exchange.request.authorization {
             None => shows_keys,
-            Some(value) => shown_key(value, pseudonyms).is_some_and(|key| is_valid.contains(key)),
+            Some(value) => {
+                let token = value.split_once(' ').map_or(value.as_str(), |(_, token)| token).trim();
+                pseudonyms.known(token).is_some_and(|pseudonym| is_valid.contains(pseudonym))
+            }
         };
         if !is_known {
             exchange.known.withheld.insert(Fact::Credential);
@@ -244,11 +247,6 @@ fn is_outside(request: &Request) -> bool {
 /// The key of a request, if it has the described form.
 fn token(request: &Request) -> Option<&str> {
     request.authorization.as_deref()?.strip_prefix("Bearer ").filter(|token| !token.is_empty())
-}
-
-/// The pseudonym of the key in an `Authorization` value of any scheme.
-fn shown_key<'p>(value: &str, pseudonyms: &'p Pseudonyms) -> Option<&'p str> {
-    pseudonyms.known(value.split_once(' ').map_or(value, |(_, token)| token).trim())
 }
 
 /// Whether a request for an operation succeeded, so that its key is valid.
@@ -305,7 +303,9 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
         let names_key = |body: &[u8]| {
             let named = announced(body);
             named.len() >= MOST_VALUES
-                || named.iter().any(|named| is_key_name(&named.name) && !is_replaced(&named.value))
+                || named.iter().any(|Announced { name, value }| {
+                    is_key_name(name) && !value.ends_with(OMITTED) && !is_with_pseudonym(value)
+                })
         };
         if by_chance.finds_in(body) || fact == Fact::RequestBody && names_key(body) {
             body.clear();
@@ -325,11 +325,6 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
     }
     [&mut request.method, &mut request.path].into_iter().chain(&mut request.query).for_each(hide_in_text);
     request.headers.iter_mut().flat_map(|(name, value)| [name, value]).for_each(hide_in_text);
-}
-
-/// Returns true if a value is, or ends with, what replaces a key.
-fn is_replaced(value: &str) -> bool {
-    value.ends_with(OMITTED) || is_with_pseudonym(value)
 }
 
 /// The header field that every HTTP/1.1 request has. An archive that shows it shows all fields of the request.
