@@ -39,9 +39,6 @@ const MOST_SECRETS: usize = 20_000;
 /// The number of secrets whose parts are searched for as well.
 const MOST_IN_PARTS: usize = 256;
 
-/// The header field with the name of the client program, in lower case: findings show it.
-const USER_AGENT: &str = "user-agent";
-
 /// The replacement of a value that no rule needs.
 const OMITTED: &str = "omitted";
 
@@ -327,16 +324,11 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
     request.headers.iter_mut().flat_map(|(name, value)| [name, value]).for_each(hide_in_text);
 }
 
-/// The header field that every HTTP/1.1 request has. An archive that shows it shows all fields of the request.
-const HOST: &str = "host";
-
-/// The header field with the content coding of a body, in lower case. It makes the meaning of the body ambiguous.
-const CONTENT_ENCODING: &str = "content-encoding";
-
-/// Returns true if a header field of a request is needed for judging. The name is given in lower case.
+/// Returns true if a header field of a request is needed for judging. The name is given in lower case. Findings show the client program, an
+/// archive with the host shows all fields of the request, and a content coding makes the meaning of a body ambiguous.
 fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
-        || [USER_AGENT, HOST, CONTENT_ENCODING, conditions::ACCEPT].contains(&name)
+        || ["user-agent", "host", "content-encoding", conditions::ACCEPT].contains(&name)
         || conditions::FIELDS.contains(&name)
 }
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::needs::Needs;
 use super::{Applies, Judgement, Memory, Rule};
-use crate::catalogue::Party;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::trace::exchange::Exchange;
@@ -27,7 +26,8 @@ pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
 /// another one, unless the judge chose both keys.
 #[must_use]
 pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> Judgements {
-    let (servers, clients): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.party == Party::Server);
+    let (clients, servers): (Vec<Rule>, Vec<Rule>) =
+        rules.iter().partition(|rule| matches!(rule.applies, Applies::Clients(_)));
     let mut judgements = if servers.is_empty() { BTreeMap::new() } else { judge_servers(&servers, facts) };
     if !clients.is_empty() {
         let seen = memory.clients(facts.history);
@@ -183,6 +183,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::Party;
     use crate::rules::rules_of;
     use crate::tests::TraceBuilder;
 

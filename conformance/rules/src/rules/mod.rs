@@ -43,8 +43,6 @@ pub struct Rule {
     needs: Needs,
     /// The function that finds contradictions in a sample, if the rule needs more than a sample to hold.
     of_samples: Option<OfKey>,
-    /// The party that the rule judges.
-    party: Party,
 }
 
 /// A function that judges the exchanges of one key.
@@ -64,9 +62,9 @@ enum Applies {
 }
 
 impl Rule {
-    /// A rule about servers that needs no fact beyond the status code.
+    /// A rule that needs no fact beyond the status code.
     const fn applying(id: &'static str, applies: Applies) -> Rule {
-        Rule { id, applies, is_excused_by_lag: false, needs: Needs::NOTHING, of_samples: None, party: Party::Server }
+        Rule { id, applies, is_excused_by_lag: false, needs: Needs::NOTHING, of_samples: None }
     }
 
     /// A rule that looks at the trace as a whole.
@@ -106,7 +104,7 @@ impl Rule {
 
     /// A rule about the requests of clients, given the responses that they knew.
     pub(crate) const fn of_clients(id: &'static str, judge: fn(&Clients<'_>, &mut Memory, &mut Judgement)) -> Rule {
-        Rule { party: Party::Client, ..Rule::applying(id, Applies::Clients(judge)) }
+        Rule::applying(id, Applies::Clients(judge))
     }
 
     /// Judges a trace that shows every fact the rule needs and has no earlier part. [`judge_after`] prepares such traces.

@@ -230,11 +230,7 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.level {
-            Level::Archive => "an HTTP Archive",
-            Level::Log => "the log of an HTTP Archive",
-            Level::Entries => "the entries of an HTTP Archive",
-        })
+        f.write_str("an HTTP Archive")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
