@@ -89,52 +89,28 @@ impl From<&'static str> for Sentence {
     }
 }
 
-impl From<&'static str> for Value {
-    fn from(word: &'static str) -> Value {
-        Value::Word(word)
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Value {
-        Value::Text(text)
-    }
-}
-
-impl From<&Json> for Value {
-    fn from(json: &Json) -> Value {
-        Value::Text(json.to_string())
-    }
-}
-
-impl From<Sentence> for Value {
-    fn from(sentence: Sentence) -> Value {
-        Value::Sentences(vec![sentence])
-    }
-}
-
-impl From<Vec<Sentence>> for Value {
-    fn from(sentences: Vec<Sentence>) -> Value {
-        Value::Sentences(sentences)
-    }
-}
-
-macro_rules! numbers {
-    ($($number:ty),*) => {
-        $(impl From<$number> for Value {
-            fn from(number: $number) -> Value {
-                Value::Number(number.into())
+macro_rules! values {
+    ($($from:ty: |$it:ident| $value:expr;)*) => {
+        $(impl From<$from> for Value {
+            fn from($it: $from) -> Value {
+                $value
             }
         })*
     };
 }
 
-numbers!(u16, i32, u32, i64, u64);
-
-impl From<usize> for Value {
-    fn from(number: usize) -> Value {
-        Value::Number(number as i128)
-    }
+values! {
+    &'static str: |word| Value::Word(word);
+    String: |text| Value::Text(text);
+    &Json: |json| Value::Text(json.to_string());
+    Sentence: |sentence| Value::Sentences(vec![sentence]);
+    Vec<Sentence>: |sentences| Value::Sentences(sentences);
+    u16: |number| Value::Number(number.into());
+    i32: |number| Value::Number(number.into());
+    u32: |number| Value::Number(number.into());
+    i64: |number| Value::Number(number.into());
+    u64: |number| Value::Number(number.into());
+    usize: |number| Value::Number(number as i128);
 }
 
 /// Makes a [`Sentence`]: `sentence!("Remaining {} of {}", remaining, limit)`.

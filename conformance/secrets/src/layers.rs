@@ -36,31 +36,13 @@ const LONGEST_HEADER: usize = 68 * 1024;
 /// The byte between the decoded parts of a text. No key contains it.
 const BETWEEN: u8 = 0;
 
-/// The encoding that a layer undoes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Coding {
-    Escapes,
-    Base64,
-    Hex,
-    Compression,
-}
-
-/// The place in the text that a decoded byte comes from.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    start: u32,
-    end: u32,
-    /// The number of bits of the first base64 character that belong to the byte before.
-    bits: u8,
-}
-
 /// A decoded text.
 #[derive(Debug)]
 pub(super) struct Layer {
     /// The decoded bytes.
     pub(super) bytes: Vec<u8>,
-    places: Vec<Place>,
-    coding: Coding,
+    /// The place in the text that each decoded byte comes from: its first index, and the one after its last.
+    places: Vec<(u32, u32)>,
     is_legible: Legible,
     /// The index in `bytes` at which the present legible part begins.
     part: usize,
@@ -75,19 +57,19 @@ pub(super) fn is_printed(byte: u8) -> bool {
 }
 
 impl Layer {
-    fn new(coding: Coding, is_legible: Legible) -> Layer {
-        Layer { bytes: Vec::new(), places: Vec::new(), coding, is_legible, part: 0 }
+    fn new(is_legible: Legible) -> Layer {
+        Layer { bytes: Vec::new(), places: Vec::new(), is_legible, part: 0 }
     }
 
-    fn push(&mut self, byte: u8, place: Range<usize>, bits: u8) {
+    fn push(&mut self, byte: u8, place: Range<usize>) {
         self.bytes.push(byte);
-        self.places.push(Place { start: place.start as u32, end: place.end as u32, bits });
+        self.places.push((place.start as u32, place.end as u32));
     }
 
     /// Adds a byte if it is legible. Any other byte ends the part before it.
-    fn push_legible(&mut self, byte: u8, place: Range<usize>, bits: u8) {
+    fn push_legible(&mut self, byte: u8, place: Range<usize>) {
         if (self.is_legible)(byte) {
-            self.push(byte, place, bits);
+            self.push(byte, place);
         } else {
             self.end_part(place.start);
         }
@@ -99,46 +81,14 @@ impl Layer {
             self.bytes.truncate(self.part);
             self.places.truncate(self.part);
         } else {
-            self.push(BETWEEN, at..at, 0);
+            self.push(BETWEEN, at..at);
         }
         self.part = self.bytes.len();
     }
 
     /// The part of the text that these decoded bytes come from.
     pub(super) fn place(&self, decoded: &Range<usize>) -> Range<usize> {
-        let (first, last) = (self.places[decoded.start], self.places[decoded.end - 1]);
-        first.start as usize..last.end as usize
-    }
-
-    /// The text with other decoded bytes, of the same number, each in the encoding of the byte that it replaces.
-    pub(super) fn encode(&self, text: &[u8], decoded: &[u8]) -> Vec<u8> {
-        let mut encoded = Vec::with_capacity(text.len());
-        let mut done = 0;
-        let changed = decoded.iter().enumerate().filter(|(at, byte)| self.bytes[*at] != **byte);
-        if self.coding == Coding::Base64 {
-            encoded.extend_from_slice(text);
-            let is_url_safe = text.iter().any(|byte| matches!(byte, b'-' | b'_'));
-            for (at, byte) in changed {
-                write_sextets(&mut encoded, self.places[at], *byte, is_url_safe);
-            }
-            return encoded;
-        }
-        if self.coding == Coding::Compression {
-            // A compressed text cannot be changed in place. No rule reads it, so it is overwritten.
-            encoded.extend_from_slice(text);
-            for (at, _) in changed {
-                encoded[self.place(&(at..at + 1))].fill(0);
-            }
-            return encoded;
-        }
-        for (at, byte) in changed {
-            let Place { start, end, .. } = self.places[at];
-            encoded.extend_from_slice(&text[done..start as usize]);
-            done = end as usize;
-            encode_as(&text[start as usize..done], *byte, self.coding, &mut encoded);
-        }
-        encoded.extend_from_slice(&text[done..]);
-        encoded
+        self.places[decoded.start].0 as usize..self.places[decoded.end - 1].1 as usize
     }
 }
 
@@ -183,12 +133,12 @@ pub(super) fn escapes(text: &[u8]) -> Option<Layer> {
     if !text.iter().any(|byte| matches!(byte, b'%' | b'\\' | b'&')) {
         return None;
     }
-    let mut layer = Layer::new(Coding::Escapes, is_printed);
+    let mut layer = Layer::new(is_printed);
     let (mut at, mut is_escaped) = (0, false);
     while at < text.len() {
         let (byte, length) = escape(&text[at..]).unwrap_or((text[at], 1));
         is_escaped |= length > 1;
-        layer.push(byte, at..at + length, 0);
+        layer.push(byte, at..at + length);
         at += length;
     }
     is_escaped.then_some(layer)
@@ -237,32 +187,6 @@ const ENTITIES: &str = "&amp; <lt; >gt; \"quot; 'apos; !excl; #num; $dollar; %pe
     /sol; :colon; ;semi; =equals; ?quest; @commat; [lsqb; [lbrack; \\bsol; ]rsqb; ]rbrack; ^Hat; _lowbar; _UnderBar; \
     `grave; `DiacriticalGrave; {lcub; {lbrace; |verbar; |vert; |VerticalLine; }rcub; }rbrace; -dash;";
 
-/// Encodes a byte in the form of `former`, the encoding of another byte.
-fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
-    let is_upper = match coding {
-        Coding::Hex => former.iter().any(|byte| matches!(byte, b'A'..=b'F')),
-        Coding::Escapes | Coding::Base64 | Coding::Compression => {
-            !former[1..].iter().any(|byte| matches!(byte, b'a'..=b'f'))
-        }
-    };
-    let hex = |digits: usize| if is_upper { format!("{byte:0digits$X}") } else { format!("{byte:0digits$x}") };
-    let text = match former {
-        _ if coding == Coding::Hex => hex(2),
-        [b'%', ..] => format!("%{}", hex(2)),
-        [b'\\', b'u', b'{', ..] => format!("\\u{{{}}}", hex(2)),
-        [b'\\', b'u', ..] => format!("\\u{}", hex(4)),
-        [b'\\', b'x', ..] => format!("\\x{}", hex(2)),
-        [b'\\', b'0'..=b'3', ..] => format!("\\{byte:03o}"),
-        [b'&', b'#', x @ (b'x' | b'X'), ..] => format!("&#{}{};", char::from(*x), hex(2)),
-        [b'&', b'#', ..] => format!("&#{byte};"),
-        _ => return encoded.push(byte),
-    };
-    encoded.extend_from_slice(text.as_bytes());
-}
-
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 /// The value of a base64 character of either alphabet, from 0 to 63.
 fn sextet(byte: u8) -> Option<u8> {
     match byte {
@@ -277,7 +201,7 @@ fn sextet(byte: u8) -> Option<u8> {
 
 /// The layer that runs of base64 characters encode, if the encoding begins at this index of each run, from 0 to 3.
 fn base64(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) -> Layer {
-    let mut layer = Layer::new(Coding::Base64, is_legible);
+    let mut layer = Layer::new(is_legible);
     for run in runs {
         let (mut value, mut bits) = (0_u32, 0_u8);
         let start = run.start + shift;
@@ -287,7 +211,7 @@ fn base64(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible)
             if bits >= 8 {
                 bits -= 8;
                 // The byte ends before the last `bits` bits of this character, and begins in the one before.
-                layer.push_legible((value >> bits) as u8, at - 1..at + 1, 4 - bits);
+                layer.push_legible((value >> bits) as u8, at - 1..at + 1);
             }
         }
         layer.end_part(run.end);
@@ -295,26 +219,13 @@ fn base64(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible)
     layer
 }
 
-/// Writes a byte into the two base64 characters that encode it.
-fn write_sextets(text: &mut [u8], place: Place, byte: u8, is_url_safe: bool) {
-    let at = place.start as usize;
-    let [Some(first), Some(second)] = [sextet(text[at]), sextet(text[at + 1])] else { return };
-    let below = 4 - place.bits;
-    let mask = 0xff_u16 << below;
-    let both = u16::from(first) << 6 | u16::from(second);
-    let both = both & !mask | u16::from(byte) << below;
-    let alphabet = if is_url_safe { URL_SAFE } else { STANDARD };
-    text[at] = alphabet[usize::from(both >> 6 & 63)];
-    text[at + 1] = alphabet[usize::from(both & 63)];
-}
-
 /// The layer that runs of hexadecimal digits encode, if the encoding begins at this index of each run, 0 or 1.
 fn hex(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) -> Layer {
-    let mut layer = Layer::new(Coding::Hex, is_legible);
+    let mut layer = Layer::new(is_legible);
     for run in runs {
         for at in (run.start + shift..run.end - 1).step_by(2) {
             let digit = |at: usize| char::from(text[at]).to_digit(16).unwrap_or_default();
-            layer.push_legible((digit(at) << 4 | digit(at + 1)) as u8, at..at + 2, 0);
+            layer.push_legible((digit(at) << 4 | digit(at + 1)) as u8, at..at + 2);
         }
         layer.end_part(run.end);
     }
@@ -333,8 +244,8 @@ fn compressed(text: &[u8]) -> Vec<Layer> {
         }
         left -= bytes.len();
         let end = at + header + length;
-        let mut layer = Layer::new(Coding::Compression, |_| true);
-        bytes.into_iter().for_each(|byte| layer.push(byte, at..end, 0));
+        let mut layer = Layer::new(|_| true);
+        bytes.into_iter().for_each(|byte| layer.push(byte, at..end));
         layers.push(layer);
         if layers.len() == MOST_MEMBERS || left == 0 {
             break;

@@ -188,13 +188,35 @@ impl Redactor {
         (redacted, end < bytes.len())
     }
 
-    /// The bytes with each secret replaced by a replacement of its length, in the encoding and the case of the secret.
+    /// The bytes with each secret replaced. A replacement of the length of its secret gets the case of the letters that it replaces. A secret
+    /// in an encoding that is no secret itself is replaced by the plain replacement.
     #[must_use]
     pub fn substitute(&self, bytes: &[u8]) -> Vec<u8> {
-        let mut text = bytes.to_vec();
-        if self.finds_in(bytes) {
-            self.substitute_in(&mut text, DEPTH);
+        let mut text = Vec::with_capacity(bytes.len());
+        let mut done = 0;
+        for (place, plain) in self.found(bytes) {
+            text.extend_from_slice(&bytes[done..place.start]);
+            done = place.end;
+            let shown = &bytes[place];
+            let found = self.search().find(shown, true).into_iter().find(|found| found.place == (0..shown.len()));
+            let form = found.map(|found| (found.offset, &self.search().forms[found.form]));
+            let replacement = form.map(|(_, form)| self.secrets[form.secret].replacement.as_bytes());
+            let Some(((offset, form), replacement)) =
+                form.zip(replacement).filter(|((_, form), replacement)| form.text.len() == replacement.len())
+            else {
+                text.extend_from_slice(plain.as_bytes());
+                continue;
+            };
+            for ((byte, sought), new) in shown.iter().zip(&form.text[offset..]).zip(&replacement[offset..]) {
+                text.push(match *byte {
+                    same if same == *sought => *new,
+                    b' ' if *sought == b'+' => b' ',
+                    upper if upper.is_ascii_uppercase() => new.to_ascii_uppercase(),
+                    _ => new.to_ascii_lowercase(),
+                });
+            }
         }
+        text.extend_from_slice(&bytes[done..]);
         text
     }
 
@@ -203,37 +225,6 @@ impl Redactor {
     pub fn substitute_text(&self, text: &str) -> String {
         // Secrets are ASCII, and so are their encodings.
         String::from_utf8_lossy(&self.substitute(text.as_bytes())).into_owned()
-    }
-
-    fn substitute_in(&self, text: &mut Vec<u8>, depth: usize) {
-        // Layers come first, because the text itself shows only a part of a key with an escape in it. The layers are read again after each
-        // one, because two encodings may share characters.
-        let search = self.search();
-        let mut at = 0;
-        while let Some(layer) = if depth > 0 { layers(text, search.is_legible).into_iter().nth(at) } else { None } {
-            let mut decoded = layer.bytes.clone();
-            self.substitute_in(&mut decoded, depth - 1);
-            if decoded != layer.bytes && decoded.len() == layer.bytes.len() {
-                *text = layer.encode(text, &decoded);
-            }
-            at += 1;
-        }
-        for found in search.find(text, depth == DEPTH) {
-            let form = &search.forms[found.form];
-            let replacement = self.secrets[form.secret].replacement.as_bytes();
-            if replacement.len() != form.text.len() {
-                continue;
-            }
-            for (at, byte) in text[found.place].iter_mut().enumerate() {
-                let (sought, new) = (form.text[found.offset + at], replacement[found.offset + at]);
-                *byte = match *byte {
-                    same if same == sought => new,
-                    b' ' if sought == b'+' => b' ',
-                    upper if upper.is_ascii_uppercase() => new.to_ascii_uppercase(),
-                    _ => new.to_ascii_lowercase(),
-                };
-            }
-        }
     }
 
     /// The places of secrets in a text, in order and without overlap, and the replacement of each.

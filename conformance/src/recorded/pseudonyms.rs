@@ -2,7 +2,8 @@
 //!
 //! A pseudonym is a random text of the same shape as its key, and every text that is derived from a key (another case, an encoding, the
 //! key without its last character) is replaced by the text that is derived from the pseudonym in the same way. So a recording is what the
-//! run would have been with other keys, and rules and reports treat it like the run.
+//! run would have been with other keys, and rules and reports treat it like the run. Only an encoding that the judge does not send, in a
+//! response, is replaced by the pseudonym itself.
 
 use fastrand::Rng;
 

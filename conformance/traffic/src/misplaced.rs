@@ -37,58 +37,35 @@ impl Keys {
     /// The place in a request of a key outside `Authorization`. A distinct key is found as a part of any text, in any encoding. An ordinary
     /// word is a key only where its name is that of a credential. With `counts_by_name`, any value with such a name is a key.
     pub(crate) fn misplaced(&self, request: &Request, counts_by_name: bool) -> Option<KeyPlace> {
-        let search = Search { keys: self, counts_by_name };
-        let body = request.body.as_ref();
-        if request
-            .query
-            .as_ref()
-            .is_some_and(|query| search.finds_in(query.as_bytes()) || search.finds_named(query.as_bytes()))
-        {
-            Some(KeyPlace::Query)
-        } else if search.finds_in(request.path.as_bytes())
-            || request.path.split('/').any(|part| search.finds_named(part.as_bytes()))
-        {
-            Some(KeyPlace::Path)
-        } else if request.headers.iter().any(|(name, value)| search.finds_in_field(&name.to_ascii_lowercase(), value)) {
-            Some(KeyPlace::Field)
-        } else {
-            body.filter(|body| search.finds_in(&body.bytes) || search.finds_named(&body.bytes)).map(|_| KeyPlace::Body)
+        let has_key = |text: &[u8]| self.distinct.finds_in(text);
+        let is_key =
+            |value: &str| value.split_whitespace().last().is_some_and(|word| counts_by_name || self.all.contains(word));
+        let names_key =
+            |text: &[u8]| announced(text).iter().any(|found| is_key_name(&found.name) && is_key(&found.value));
+        let Request { query, path, headers, body, .. } = request;
+        if query.as_ref().is_some_and(|query| has_key(query.as_bytes()) || names_key(query.as_bytes())) {
+            return Some(KeyPlace::Query);
         }
+        if has_key(path.as_bytes()) || path.split('/').any(|part| names_key(part.as_bytes())) {
+            return Some(KeyPlace::Path);
+        }
+        for (name, value) in headers {
+            let name = name.to_ascii_lowercase();
+            // A second `Authorization` field is a matter of its own.
+            if name != "authorization"
+                && (has_key(value.as_bytes()) || KEY_FIELDS.contains(&name.as_str()) && is_key(value))
+            {
+                return Some(KeyPlace::Field);
+            }
+        }
+        let is_in_body = body.as_ref().is_some_and(|body| has_key(&body.bytes) || names_key(&body.bytes));
+        is_in_body.then_some(KeyPlace::Body)
     }
 }
 
 /// Returns true if a key is so long and mixed that it is not a part of another text by chance.
 fn is_distinct(key: &str) -> bool {
     key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_digit()) && !is_ordinary(key)
-}
-
-/// A search for keys in the parts of a request.
-struct Search<'s> {
-    keys: &'s Keys,
-    counts_by_name: bool,
-}
-
-impl Search<'_> {
-    fn finds_in(&self, text: &[u8]) -> bool {
-        self.keys.distinct.finds_in(text)
-    }
-
-    /// Whether a value is a key that the name of a credential announces.
-    fn is_named(&self, name: &str, value: &str) -> bool {
-        let word = value.split_whitespace().last();
-        is_key_name(name) && word.is_some_and(|word| self.counts_by_name || self.keys.all.contains(word))
-    }
-
-    fn finds_in_field(&self, name: &str, value: &str) -> bool {
-        // A second `Authorization` field is a matter of its own.
-        name != "authorization"
-            && (self.finds_in(value.as_bytes()) || KEY_FIELDS.contains(&name) && self.is_named("key", value))
-    }
-
-    /// Whether a text announces a key by its name.
-    fn finds_named(&self, text: &[u8]) -> bool {
-        announced(text).iter().any(|announced| self.is_named(&announced.name, &announced.value))
-    }
 }
 
 /// Returns true if a parameter or a member with this name holds a key.

@@ -9,7 +9,7 @@ use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::{Extent, Fact, KeyPlace, Knowledge};
 use animal_store_rules::trace::{Context, Trace, conditions};
-use animal_store_secrets::{LEAST_DISTINCT, MOST_VALUES, Redactor, announced, is_ordinary};
+use animal_store_secrets::{Announced, LEAST_DISTINCT, MOST_VALUES, Redactor, announced, is_ordinary};
 use jiff::Timestamp;
 
 use super::credentials;
@@ -38,9 +38,6 @@ const MOST_SECRETS: usize = 20_000;
 
 /// The number of secrets whose parts are searched for as well.
 const MOST_IN_PARTS: usize = 256;
-
-/// The header field with the name of the client program, in lower case: findings show it.
-const USER_AGENT: &str = "user-agent";
 
 /// The replacement of a value that no rule needs.
 const OMITTED: &str = "omitted";
@@ -191,7 +188,10 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
         exchange.number = at + 1;
         let is_known = match &exchange.request.authorization {
             None => shows_keys,
-            Some(value) => shown_key(value, pseudonyms).is_some_and(|key| is_valid.contains(key)),
+            Some(value) => {
+                let token = value.split_once(' ').map_or(value.as_str(), |(_, token)| token).trim();
+                pseudonyms.known(token).is_some_and(|pseudonym| is_valid.contains(pseudonym))
+            }
         };
         if !is_known {
             exchange.known.withheld.insert(Fact::Credential);
@@ -244,11 +244,6 @@ fn is_outside(request: &Request) -> bool {
 /// The key of a request, if it has the described form.
 fn token(request: &Request) -> Option<&str> {
     request.authorization.as_deref()?.strip_prefix("Bearer ").filter(|token| !token.is_empty())
-}
-
-/// The pseudonym of the key in an `Authorization` value of any scheme.
-fn shown_key<'p>(value: &str, pseudonyms: &'p Pseudonyms) -> Option<&'p str> {
-    pseudonyms.known(value.split_once(' ').map_or(value, |(_, token)| token).trim())
 }
 
 /// Whether a request for an operation succeeded, so that its key is valid.
@@ -305,7 +300,9 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
         let names_key = |body: &[u8]| {
             let named = announced(body);
             named.len() >= MOST_VALUES
-                || named.iter().any(|named| is_key_name(&named.name) && !is_replaced(&named.value))
+                || named.iter().any(|Announced { name, value }| {
+                    is_key_name(name) && !value.ends_with(OMITTED) && !is_with_pseudonym(value)
+                })
         };
         if by_chance.finds_in(body) || fact == Fact::RequestBody && names_key(body) {
             body.clear();
@@ -327,21 +324,11 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
     request.headers.iter_mut().flat_map(|(name, value)| [name, value]).for_each(hide_in_text);
 }
 
-/// Returns true if a value is, or ends with, what replaces a key.
-fn is_replaced(value: &str) -> bool {
-    value.ends_with(OMITTED) || is_with_pseudonym(value)
-}
-
-/// The header field that every HTTP/1.1 request has. An archive that shows it shows all fields of the request.
-const HOST: &str = "host";
-
-/// The header field with the content coding of a body, in lower case. It makes the meaning of the body ambiguous.
-const CONTENT_ENCODING: &str = "content-encoding";
-
-/// Returns true if a header field of a request is needed for judging. The name is given in lower case.
+/// Returns true if a header field of a request is needed for judging. The name is given in lower case. Findings show the client program, an
+/// archive with the host shows all fields of the request, and a content coding makes the meaning of a body ambiguous.
 fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
-        || [USER_AGENT, HOST, CONTENT_ENCODING, conditions::ACCEPT].contains(&name)
+        || ["user-agent", "host", "content-encoding", conditions::ACCEPT].contains(&name)
         || conditions::FIELDS.contains(&name)
 }
 

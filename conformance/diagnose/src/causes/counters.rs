@@ -114,23 +114,19 @@ fn is_by_chance(disorder: &[[&Answer<'_>; 2]]) -> bool {
 /// Returns true if a way of counting explains each group of requests by itself, and several of them without other clients; or if
 /// Remaining falls within the groups, and not between them, as where each has a bucket that is refilled.
 fn is_counted_each(key: &KeyLimits<'_>, answers: &[Answer<'_>], disorder: &[[&Answer<'_>; 2]], group: Group) -> bool {
-    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+    let mut groups: BTreeMap<String, Vec<&Answer<'_>>> = BTreeMap::new();
     for answer in answers {
-        *groups.entry(group(answer.entry)).or_default() += 1;
+        groups.entry(group(answer.entry)).or_default().push(answer);
     }
     let mut alone = 0;
-    let is_explained = groups.iter().all(|(of_one, count)| {
+    let is_explained = groups.iter().all(|(of_one, answers)| {
         let explanation = key.explanation_of(|entry| group(entry) == *of_one);
-        alone += usize::from(*count >= SEVERAL && explanation.hypothesis.others == Others::Nobody);
+        alone += usize::from(answers.len() >= SEVERAL && explanation.hypothesis.others == Others::Nobody);
         explanation.findings.is_empty()
     });
-    let mut within: BTreeMap<String, Vec<&Answer<'_>>> = BTreeMap::new();
-    for answer in answers {
-        within.entry(group(answer.entry)).or_default().push(answer);
-    }
-    within.retain(|_, of_one| of_one.len() >= SEVERAL);
-    let steps = || within.values().flat_map(|of_one| of_one.windows(2)).map(|pair| [pair[0], pair[1]]);
-    let is_sorted = within.len() >= 2 && disorder.len() >= SEVERAL && !steps().any(is_disorder);
+    groups.retain(|_, answers| answers.len() >= SEVERAL);
+    let steps = || groups.values().flat_map(|answers| answers.windows(2)).map(|pair| [pair[0], pair[1]]);
+    let is_sorted = groups.len() >= 2 && disorder.len() >= SEVERAL && !steps().any(is_disorder);
     is_explained && alone >= 2 || is_sorted
 }
 

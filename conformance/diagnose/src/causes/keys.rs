@@ -1,6 +1,6 @@
 //! The cause where a valid key is refused now and then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use animal_store_rules::history::{Acceptance, Entry};
 use animal_store_rules::tolerance::Tolerance;
@@ -34,17 +34,14 @@ pub(super) fn known_to_some(broken: &Broken<'_, '_>) -> Option<Cause> {
 
 /// Returns true if the refusals are many, and more than one operation both refuses and accepts the key.
 fn is_known_to_some(broken: &Broken<'_, '_>, key: &Acceptance) -> bool {
-    let operations = |places: &[usize]| -> BTreeMap<&str, usize> {
-        places.iter().fold(BTreeMap::new(), |mut counts, at| {
-            *counts.entry(broken.entries()[*at].operation.name()).or_default() += 1;
-            counts
-        })
+    let operations = |places: &[usize]| -> BTreeSet<&str> {
+        places.iter().map(|at| broken.entries()[*at].operation.name()).collect()
     };
     let (refused, accepted) = (operations(&key.refused), operations(&key.accepted));
     // A new key may be known everywhere after some time.
     let accepted_between = key.accepted.iter().filter(|at| Some(*at) < key.refused.last()).count();
     let is_habit = key.refused.len() >= SEVERAL && key.refused.len() * (ONE_IN - 1) >= accepted_between;
-    is_habit && refused.keys().filter(|operation| accepted.contains_key(*operation)).count() > 1
+    is_habit && refused.intersection(&accepted).count() > 1
 }
 
 /// The seconds after which the key was always accepted, if that was for longer than before.

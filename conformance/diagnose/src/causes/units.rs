@@ -90,22 +90,27 @@ const CONCERNED: [&str; 5] = [
     "quota.retry-after-syntax",
 ];
 
-/// The cause where `Retry-After` is in milliseconds, or a Unix time.
+/// The cause where each `Retry-After`, taken as milliseconds or as a Unix time, ends with its window. A Reset that is a delay itself is no Unix
+/// time.
 pub(super) fn of_retry_after(broken: &Broken<'_, '_>) -> Option<Cause> {
     let refusals = broken.facts.limiter.keys().iter().flat_map(|key| key.answers());
     let refusals: Vec<&Answer<'_>> = refusals.filter(|answer| answer.entry.is_limited()).collect();
-    let millis: Vec<&Answer<'_>> = refusals.iter().copied().filter(|answer| waits_millis(answer)).collect();
-    let (sentence, shown) = if millis.is_empty() {
-        let times: Vec<&Answer<'_>> = refusals.iter().copied().filter(|answer| waits_until_reset(answer)).collect();
-        ("Retry-After is a Unix time instead of a delay", times)
-    } else {
-        ("Retry-After is in milliseconds instead of seconds", millis)
-    };
-    if shown.is_empty() || shown.len() < refusals.len() {
-        return None;
+    let (mut are_millis, mut are_times) = (true, true);
+    for answer in &refusals {
+        let Ok(RetryAfter::Seconds(delay)) = retry_after::read(answer.entry.response()?) else { return None };
+        let delay = i64::try_from(delay).ok()?;
+        let is_near = |one: i64, other: i64| (one - other).abs() <= Tolerance::CLOCK_SLACK.seconds();
+        are_millis &= delay >= 2 * MILLI && is_near(delay / MILLI, answer.left());
+        are_times &= delay > Tolerance::DAY.seconds() && is_near(delay, answer.window.reset);
     }
+    let sentence = match (are_millis, are_times) {
+        _ if refusals.is_empty() => return None,
+        (true, _) => "Retry-After is in milliseconds instead of seconds",
+        (_, true) => "Retry-After is a Unix time instead of a delay",
+        _ => return None,
+    };
     let concerned = broken.concerned(&CONCERNED);
-    Cause::shown_by("unit-of-retry-after", sentence, concerned, shown.into_iter().map(|answer| answer.entry))
+    Cause::shown_by("unit-of-retry-after", sentence, concerned, refusals.into_iter().map(|answer| answer.entry))
 }
 
 /// The cause where the limit of a day is exhausted and `Retry-After` names a minute.
@@ -125,28 +130,6 @@ pub(super) fn minute_for_a_day(broken: &Broken<'_, '_>) -> Option<Cause> {
     );
     let concerned = broken.concerned(&CONCERNED);
     Cause::shown_by("retry-after-of-the-minute", sentence, concerned, shown)
-}
-
-/// Returns true if `Retry-After`, taken as milliseconds, ends with the window.
-fn waits_millis(answer: &Answer<'_>) -> bool {
-    delay(answer.entry).is_some_and(|delay| delay >= 2 * MILLI && is_near(delay / MILLI, answer.left()))
-}
-
-/// Returns true if `Retry-After`, taken as a Unix time, is the end of the window. A Reset that is a delay itself is no Unix time.
-fn waits_until_reset(answer: &Answer<'_>) -> bool {
-    delay(answer.entry).is_some_and(|delay| delay > Tolerance::DAY.seconds() && is_near(delay, answer.window.reset))
-}
-
-fn is_near(one: i64, other: i64) -> bool {
-    (one - other).abs() <= Tolerance::CLOCK_SLACK.seconds()
-}
-
-/// The number in `Retry-After` of an answer, in any unit.
-fn delay(entry: &Entry<'_>) -> Option<i64> {
-    match retry_after::read(entry.response()?) {
-        Ok(RetryAfter::Seconds(seconds)) => i64::try_from(seconds).ok(),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -253,7 +253,7 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
             }
             _ => ambiguities.push(Ambiguity::UnknownMember),
         }
-        if matches!(value, Json::Number(number) if number.as_str().len() > MODEST_DIGITS) {
+        if matches!(value, Json::Number(number) if number.text.len() > MODEST_DIGITS) {
             ambiguities.push(Ambiguity::Size);
         }
     }
@@ -276,15 +276,15 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
         None => faults.push(Fault::NameMissing),
     }
     let category = member(members, "categoryId", |value| match value {
-        Json::Number(number) => match number.whole() {
-            Whole::Int64(category) => Ok((category, number.as_str())),
+        Json::Number(number) => match number.whole {
+            Whole::Int64(category) => Ok((category, &number.text)),
             Whole::OutOfRange | Whole::Fraction => Err(Fault::CategoryRange),
         },
         _ => Err(Fault::CategoryType),
     });
     match category {
         Some(Ok((category, text))) => {
-            if text != category.to_string() {
+            if *text != category.to_string() {
                 ambiguities.push(Ambiguity::IntegralNumber);
             }
             if category != context.category_id {

@@ -142,18 +142,14 @@ fn of_value(value: &str, context: &Context) -> Credential {
     Credential::Invalid(if is_inexact { Defect::Inexact } else { Defect::Unknown })
 }
 
-/// Whether a token is more than half of a key, or differs from the key only in case or in one character. Half of it or less
-/// may be in many keys by chance.
+/// Whether a token is more than half of a key, or differs from the key only in case or in one character. Half of it or less may be in many
+/// keys by chance. A change of case is not told from another change: the key of a trace is a pseudonym, and its letters may differ from the
+/// key's in that.
 fn resembles(token: &str, key: &str) -> bool {
     let is_part = 2 * token.len() > key.len() && key.contains(token);
-    is_part || token.eq_ignore_ascii_case(key) || differs_in_one_place(token, key)
-}
-
-/// Whether two texts of one length have all characters but one in common. A change of case is not told from another one: the key of a
-/// trace is a pseudonym, and its letters may differ from the key's in that.
-fn differs_in_one_place(token: &str, key: &str) -> bool {
     let is_of_one_length = token.chars().count() == key.chars().count();
-    is_of_one_length && token.chars().zip(key.chars()).filter(|(one, other)| one != other).count() == 1
+    let changed = token.chars().zip(key.chars()).filter(|(one, other)| one != other).count();
+    is_part || token.eq_ignore_ascii_case(key) || is_of_one_length && changed == 1
 }
 
 #[cfg(test)]

@@ -248,26 +248,21 @@ impl fmt::Display for Expectation {
         }
         match self.refusal {
             Refusal::None => Ok(()),
-            Refusal::Statuses(statuses) => write!(f, "{} Error", Alternatives(statuses)),
+            Refusal::Statuses(statuses) => write!(f, "{} Error", alternatives(statuses)),
             Refusal::ClientError => f.write_str("any 4xx"),
             Refusal::Any => f.write_str("any refusal"),
             Refusal::AnythingBut([]) => f.write_str("any answer"),
-            Refusal::AnythingBut(statuses) => write!(f, "any answer but {}", Alternatives(statuses)),
+            Refusal::AnythingBut(statuses) => write!(f, "any answer but {}", alternatives(statuses)),
         }
     }
 }
 
 /// Status codes as a sentence lists them: `400, 401 or 404`.
-struct Alternatives(&'static [u16]);
-
-impl fmt::Display for Alternatives {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let last = self.0.len().saturating_sub(1);
-        self.0.iter().enumerate().try_for_each(|(at, status)| match at {
-            0 => write!(f, "{status}"),
-            at if at == last => write!(f, " or {status}"),
-            _ => write!(f, ", {status}"),
-        })
+fn alternatives(statuses: &[u16]) -> String {
+    let texts: Vec<String> = statuses.iter().map(u16::to_string).collect();
+    match &texts[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => texts.concat(),
     }
 }
 

@@ -35,8 +35,8 @@ impl Alike {
     /// the rule.
     pub(crate) fn to(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> Option<Alike> {
         let &[number] = failure.exchanges.as_slice() else { return None };
-        let likeness = Likeness::of(history, decisive(history, failure)?);
-        let is_alike = |entry: &&Entry<'_>| entry.status() != Some(429) && Likeness::of(history, entry) == likeness;
+        let like = likeness(history, decisive(history, failure)?);
+        let is_alike = |entry: &&Entry<'_>| entry.status() != Some(429) && likeness(history, entry) == like;
         let alike: Vec<usize> = history.entries.iter().filter(is_alike).map(|entry| entry.exchange.number).collect();
         let broken_ones = alike.iter().filter(|number| broken.contains(number)).count();
         let held_later = alike.iter().any(|&other| other > number && !broken.contains(&other));
@@ -187,29 +187,20 @@ pub(crate) fn by_kind(failures: &[Failure]) -> Vec<Vec<&Failure>> {
     kinds
 }
 
-/// The properties of a request by which any server has to treat it like others that share them.
-#[derive(Eq, PartialEq)]
-pub(crate) struct Likeness {
-    method: String,
-    target: String,
-    credential: String,
-}
-
-impl Likeness {
-    pub(crate) fn of(history: &History<'_>, entry: &Entry<'_>) -> Likeness {
-        let request = &entry.exchange.request;
-        let target = match &entry.operation {
-            Operation::Get(PetId::Int64(id)) => {
-                format!("an animal, known: {}", history.known(*id, entry).is_some())
-            }
-            Operation::Create(CreateBody::Faulty(faults, _)) => format!("a creation with {faults:?}"),
-            Operation::Create(CreateBody::NewPet(draft, ambiguities)) => {
-                format!("a creation with the status {:?} and {ambiguities:?}", draft.status)
-            }
-            _ => request.target(),
-        };
-        Likeness { method: request.method.clone(), target, credential: format!("{:?}", entry.credential) }
-    }
+/// The properties of a request by which any server has to treat it like others that share them: its method, its target and its credential.
+pub(crate) fn likeness(history: &History<'_>, entry: &Entry<'_>) -> String {
+    let request = &entry.exchange.request;
+    let target = match &entry.operation {
+        Operation::Get(PetId::Int64(id)) => {
+            format!("an animal, known: {}", history.known(*id, entry).is_some())
+        }
+        Operation::Create(CreateBody::Faulty(faults, _)) => format!("a creation with {faults:?}"),
+        Operation::Create(CreateBody::NewPet(draft, ambiguities)) => {
+            format!("a creation with the status {:?} and {ambiguities:?}", draft.status)
+        }
+        _ => request.target(),
+    };
+    format!("{} {target} {:?}", request.method, entry.credential)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::needs::Needs;
 use super::{Applies, Judgement, Memory, Rule};
-use crate::catalogue::Party;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::trace::exchange::Exchange;
@@ -26,7 +26,8 @@ pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
 /// another one, unless the judge chose both keys.
 #[must_use]
 pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> Judgements {
-    let (servers, clients): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.party == Party::Server);
+    let (clients, servers): (Vec<Rule>, Vec<Rule>) =
+        rules.iter().partition(|rule| matches!(rule.applies, Applies::Clients(_)));
     let mut judgements = if servers.is_empty() { BTreeMap::new() } else { judge_servers(&servers, facts) };
     if !clients.is_empty() {
         let seen = memory.clients(facts.history);
@@ -81,7 +82,11 @@ fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
     let history = facts.history;
     let withheld = history.entries.iter().map(|entry| entry.exchange.known.withheld);
     let withheld = withheld.fold(FactSet::NONE, FactSet::union);
-    let lacking = |rule: &Rule| rule.needed_facts(history.context.extent).intersection(withheld);
+    let lacking = |rule: &Rule| {
+        // A failure in a sample needs no exact times.
+        let is_sample = rule.of_samples.is_some() && history.context.extent < rule.needs.extent;
+        (if is_sample { Needs::OF_SAMPLES } else { rule.needs.facts }).intersection(withheld)
+    };
     let mut judgements = BTreeMap::new();
     for missing in rules.iter().map(lacking).collect::<BTreeSet<FactSet>>() {
         let rules = rules.iter().filter(|rule| lacking(rule) == missing);
@@ -116,7 +121,11 @@ fn judge_known(rule: &Rule, facts: &Facts<'_>) -> Judgement {
         }
         _ => "this needs a recording of every request sent with the key, with exact times",
     };
-    Judgement { withheld: Some(withheld.to_owned()), ..rule.judge_sample(facts) }
+    let mut judgement = Judgement { withheld: Some(withheld.to_owned()), ..Judgement::default() };
+    if let Some(judge) = rule.of_samples {
+        facts.limiter.keys().iter().for_each(|key| judge(facts, key, &mut judgement));
+    }
+    judgement
 }
 
 /// The withheld facts in words, each with the number of exchanges that withhold it.
@@ -174,6 +183,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::Party;
     use crate::rules::rules_of;
     use crate::tests::TraceBuilder;
 

@@ -21,7 +21,6 @@ use crate::limits::Finding;
 use crate::limits::KeyLimits;
 use crate::sentence::{Sentence, sentence};
 use crate::trace::Trace;
-use crate::trace::knowledge::{Extent, FactSet};
 use client::Clients;
 pub use client::Memory;
 pub use judge::{judge, judge_after};
@@ -44,8 +43,6 @@ pub struct Rule {
     needs: Needs,
     /// The function that finds contradictions in a sample, if the rule needs more than a sample to hold.
     of_samples: Option<OfKey>,
-    /// The party that the rule judges.
-    party: Party,
 }
 
 /// A function that judges the exchanges of one key.
@@ -65,9 +62,9 @@ enum Applies {
 }
 
 impl Rule {
-    /// A rule about servers that needs no fact beyond the status code.
+    /// A rule that needs no fact beyond the status code.
     const fn applying(id: &'static str, applies: Applies) -> Rule {
-        Rule { id, applies, is_excused_by_lag: false, needs: Needs::NOTHING, of_samples: None, party: Party::Server }
+        Rule { id, applies, is_excused_by_lag: false, needs: Needs::NOTHING, of_samples: None }
     }
 
     /// A rule that looks at the trace as a whole.
@@ -107,7 +104,7 @@ impl Rule {
 
     /// A rule about the requests of clients, given the responses that they knew.
     pub(crate) const fn of_clients(id: &'static str, judge: fn(&Clients<'_>, &mut Memory, &mut Judgement)) -> Rule {
-        Rule { party: Party::Client, ..Rule::applying(id, Applies::Clients(judge)) }
+        Rule::applying(id, Applies::Clients(judge))
     }
 
     /// Judges a trace that shows every fact the rule needs and has no earlier part. [`judge_after`] prepares such traces.
@@ -125,20 +122,6 @@ impl Rule {
                 let picked = facts.history.entries.iter().filter(|entry| picks(entry));
                 picked.for_each(|entry| judge(facts, entry, &mut judgement));
             }
-        }
-        judgement
-    }
-
-    /// The facts that the rule needs of a trace of this extent. A failure in a sample needs no exact times.
-    fn needed_facts(&self, extent: Extent) -> FactSet {
-        if self.of_samples.is_some() && extent < self.needs.extent { Needs::OF_SAMPLES } else { self.needs.facts }
-    }
-
-    /// Judges a sample, which is smaller than the rule needs, by the function for samples.
-    fn judge_sample(&self, facts: &Facts<'_>) -> Judgement {
-        let mut judgement = Judgement::default();
-        if let Some(judge) = self.of_samples {
-            facts.limiter.keys().iter().for_each(|key| judge(facts, key, &mut judgement));
         }
         judgement
     }

@@ -203,7 +203,7 @@ impl fmt::Display for Json {
         match self {
             Json::Null => f.write_str("null"),
             Json::Bool(value) => write!(f, "{value}"),
-            Json::Number(number) => f.write_str(number.as_str()),
+            Json::Number(number) => f.write_str(&number.text),
             Json::String(text) => write!(f, "{}", quoted(text)),
             Json::Array(items) => {
                 f.write_str("[")?;

@@ -4,8 +4,6 @@
 //! header redacted by the exporter, a time rounded to seconds). Absence is known and can be judged; a withheld part cannot. A run of
 //! the judge withholds nothing.
 
-use std::fmt;
-
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +31,7 @@ worded! {
 }
 
 /// A set of facts.
-#[derive(Clone, Copy, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FactSet(u8);
 
 impl FactSet {
@@ -84,12 +82,6 @@ impl FactSet {
     /// The facts of the set, in the order of [`Fact::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Fact> {
         Fact::ALL.into_iter().filter(move |fact| self.contains(*fact))
-    }
-}
-
-impl fmt::Debug for FactSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
     }
 }
 

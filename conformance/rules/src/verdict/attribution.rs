@@ -11,13 +11,10 @@ use crate::catalogue::{About, Requirement};
 use crate::facts::Facts;
 use crate::fleet::{Fleet, replica_of};
 use crate::history::{Entry, History};
-use crate::rules::alike::Likeness;
+use crate::rules::alike::likeness;
 use crate::rules::{Failure, Judgement, Rule};
 use crate::trace::Trace;
 use crate::trace::exchange::Exchange;
-
-/// The number of differences between two responses: that one of three replicas takes part in all of them is hardly chance.
-const MANY: usize = 10;
 
 /// The requirements that several counters break.
 #[doc(hidden)]
@@ -112,23 +109,18 @@ impl<'f, 'h> Attributor<'f, 'h> {
         if shown_at.iter().all(|replica| self.alone.get(*replica).is_some_and(|broken| broken.contains(id))) {
             return self.only(judgement, &decisive, &shown_at);
         }
-        // Between replicas, the kind of a failure depends on which of them was asked first, so all failures of the rule count.
-        let all: Vec<&Failure> = judgement.failures.iter().collect();
         if requirement.about == About::Limits {
             let apart = self.fleet.counting_apart();
-            if !apart.is_empty() && BROKEN_BY_COUNTERS.contains(&id) {
-                let replicas = if self.fleet.shares_a_counter() { apart } else { Vec::new() };
-                return Some(self.across(&replicas, true));
-            }
             // If all replicas count together, the replica at which a limit was exceeded is a matter of chance.
-            let common = self.at_one_end(&all)?;
-            return Some(self.across(&[common], false));
+            let is_of_counters = !apart.is_empty() && BROKEN_BY_COUNTERS.contains(&id);
+            let replicas = if self.fleet.shares_a_counter() { apart } else { Vec::new() };
+            return is_of_counters.then(|| self.across(&replicas, true));
         }
         // If each replica shows the animals of the others, the failure is not one between replicas.
         if self.fleet.lagging().is_empty() {
             return None;
         }
-        self.some_do_not_show(&all).or_else(|| {
+        self.some_do_not_show(&judgement.failures).or_else(|| {
             let apart = self.fleet.storing_apart();
             let replicas = if apart.len() < self.alone.len() { apart } else { Vec::new() };
             Some(self.across(&replicas, false))
@@ -214,13 +206,14 @@ impl<'f, 'h> Attributor<'f, 'h> {
         if judged.iter().any(|entry| !shown_at.contains(&replica_of(entry))) {
             return judged;
         }
-        let likenesses: Vec<Likeness> = examples.iter().map(|entry| Likeness::of(self.history, entry)).collect();
+        let likenesses: Vec<String> = examples.iter().map(|entry| likeness(self.history, entry)).collect();
         let entries = self.history.entries.iter();
-        entries.filter(|entry| likenesses.contains(&Likeness::of(self.history, entry))).collect()
+        entries.filter(|entry| likenesses.contains(&likeness(self.history, entry))).collect()
     }
 
-    /// The attribution to the replicas that do not show the animals of other replicas, while the others do.
-    fn some_do_not_show(&self, failures: &[&Failure]) -> Option<Attribution> {
+    /// The attribution to the replicas that do not show the animals of other replicas, while the others do. Between replicas, the kind of a
+    /// failure depends on which of them was asked first, so all failures of the rule count.
+    fn some_do_not_show(&self, failures: &[Failure]) -> Option<Attribution> {
         let broken: BTreeSet<usize> =
             failures.iter().filter_map(|failure| failure.exchanges.first().copied()).collect();
         let shown_at = self.replicas_of(&broken);
@@ -233,19 +226,6 @@ impl<'f, 'h> Attributor<'f, 'h> {
             }
         }
         self.only_at(&shown_at, broken.len(), broken.len() + sound_there, others)
-    }
-
-    /// The only replica that took part in each of many differences between two answers, if more than one other replica took part in some.
-    fn at_one_end(&self, failures: &[&Failure]) -> Option<usize> {
-        let (mut common, mut all): (Option<BTreeSet<usize>>, BTreeSet<usize>) = (None, BTreeSet::new());
-        for failure in failures {
-            let replicas = self.replicas_of(&failure.exchanges);
-            all.extend(&replicas);
-            common = Some(common.map_or_else(|| replicas.clone(), |common| &common & &replicas));
-        }
-        let common = common?;
-        let is_certain = failures.len() >= MANY && all.len() > 2 && common.len() == 1;
-        common.into_iter().next().filter(|_| is_certain)
     }
 
     /// The replicas that got the requests of these exchanges.

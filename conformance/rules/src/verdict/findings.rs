@@ -88,14 +88,13 @@ fn badness(history: &History<'_>, failure: &Failure) -> u8 {
 fn subjects(failures: &[&Failure]) -> Vec<String> {
     let mut subjects: Vec<String> = Vec::new();
     for subject in failures.iter().filter_map(|failure| failure.subject.as_ref()) {
-        if subjects.contains(subject) {
-            continue;
+        if !subjects.contains(subject) {
+            subjects.push(subject.clone());
         }
-        if subjects.len() == MAX_SUBJECTS {
-            subjects.push("…".to_owned());
-            break;
-        }
-        subjects.push(subject.clone());
+    }
+    if subjects.len() > MAX_SUBJECTS {
+        subjects.truncate(MAX_SUBJECTS);
+        subjects.push("…".to_owned());
     }
     subjects
 }

@@ -1,6 +1,6 @@
 //! The answerer of the request of an entry. Only the responses of the service are judged.
 //!
-//! Each sign of another answerer stands once in [`SIGNS`]. An entry that leaves room for doubt is left out.
+//! An entry that leaves room for doubt is left out.
 
 use animal_store_rules::trace::answerer::is_of_intermediary;
 use animal_store_rules::trace::rate_limit::FIELDS;
@@ -11,27 +11,36 @@ use super::entry::Entry;
 use super::lenient::is_set;
 use super::message;
 
-/// A predicate that returns true if an entry shows a sign.
-type Sign = fn(&Entry) -> bool;
-
-/// The signs that something other than the service answered, or that an entry is not one answer.
-const SIGNS: [(LeftOut, Sign); 10] = [
-    (LeftOut::Cached, |entry| is_set(entry.from_cache.as_ref())),
-    (LeftOut::Cached, |entry| entry.fetch_type.as_deref().is_some_and(|kind| kind != "Network Load")),
-    (LeftOut::Cached, has_cache_record),
-    (LeftOut::Cached, has_cache_field),
-    // The service only confirmed the response of a cache.
-    (LeftOut::Cached, |entry| status(entry) == Some(304)),
-    (LeftOut::Recorder, is_by_recorder),
-    (LeftOut::Untransferred, is_untransferred),
-    (LeftOut::Redirected, |entry| values(entry, "non-authoritative-reason").next().is_some()),
-    (LeftOut::Intermediary, is_by_intermediary),
-    (LeftOut::Merged, is_merged),
-];
-
-/// The reason why an entry is not a response of the service, if it shows a sign of that.
+/// The reason why an entry is not one response of the service, if it shows a sign of that.
 pub(super) fn other_than_service(entry: &Entry) -> Option<LeftOut> {
-    SIGNS.iter().find(|(_, shows)| shows(entry)).map(|(reason, _)| *reason)
+    let cached = |state| entry.cache.as_ref()?.get(state).filter(|record| !record.is_null());
+    let fields = entry.response.iter().flat_map(|response| &response.headers);
+    let mut fields = fields.flat_map(|field| field.value.split('\n').map(|value| (&field.name, value)));
+    let has_limits = FIELDS.into_iter().any(|name| values(entry, name).next().is_some());
+    Some(
+        if is_set(entry.from_cache.as_ref())
+        || entry.fetch_type.as_deref().is_some_and(|kind| kind != "Network Load")
+        || cached("beforeRequest").or(cached("afterRequest")).is_some()
+        || fields.any(is_cache_hit)
+        // The service only confirmed the response of a cache.
+        || status(entry) == Some(304)
+        {
+            LeftOut::Cached
+        } else if is_by_recorder(entry) {
+            LeftOut::Recorder
+        } else if is_untransferred(entry) {
+            LeftOut::Untransferred
+        } else if values(entry, "non-authoritative-reason").next().is_some() {
+            LeftOut::Redirected
+        } else if status(entry).is_some_and(|status| is_of_intermediary(status, has_limits)) {
+            LeftOut::Intermediary
+        } else if message::values(&entry.request.headers, "host").count() > 1 || values(entry, "date").count() > 1 {
+            // Converters of packet captures put all messages of a connection into one entry.
+            LeftOut::Merged
+        } else {
+            return None;
+        },
+    )
 }
 
 fn status(entry: &Entry) -> Option<u16> {
@@ -42,18 +51,6 @@ fn status(entry: &Entry) -> Option<u16> {
 fn values<'e>(entry: &'e Entry, name: &'static str) -> impl Iterator<Item = &'e str> {
     let fields = entry.response.iter().flat_map(move |response| message::values(&response.headers, name));
     fields.flat_map(|value| value.split('\n'))
-}
-
-/// Whether an entry has a record of the state of a cache before or after the request.
-fn has_cache_record(entry: &Entry) -> bool {
-    let Some(cache) = &entry.cache else { return false };
-    ["beforeRequest", "afterRequest"].into_iter().any(|name| cache.get(name).is_some_and(|record| !record.is_null()))
-}
-
-/// Whether the response has a header field of a cache hit.
-fn has_cache_field(entry: &Entry) -> bool {
-    let fields = entry.response.iter().flat_map(|response| &response.headers);
-    fields.flat_map(|field| field.value.split('\n').map(|value| (&field.name, value))).any(is_cache_hit)
 }
 
 /// Whether a header field states a cache hit, by its standard name (RFC 9111, RFC 9211) or by that of a cache. `Age: 0` states none: the
@@ -89,14 +86,4 @@ fn is_untransferred(entry: &Entry) -> bool {
     let Some(response) = &entry.response else { return false };
     let nothing = [response.headers_size, response.body_size, entry.time].into_iter().filter(|size| *size == Some(0.0));
     response.transfer_size == Some(0.0) || !entry.has_address() && nothing.count() >= 2
-}
-
-fn is_by_intermediary(entry: &Entry) -> bool {
-    let has_limits = FIELDS.into_iter().any(|name| values(entry, name).next().is_some());
-    status(entry).is_some_and(|status| is_of_intermediary(status, has_limits))
-}
-
-/// Whether an entry has several messages. Converters of packet captures put all messages of a connection into one entry.
-fn is_merged(entry: &Entry) -> bool {
-    message::values(&entry.request.headers, "host").count() > 1 || values(entry, "date").count() > 1
 }

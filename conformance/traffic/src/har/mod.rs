@@ -15,6 +15,7 @@ mod url;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufReader, Read};
+use std::rc::Rc;
 
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::worded;
@@ -26,7 +27,7 @@ use self::state::Recorder;
 pub use self::state::withhold_lost;
 use self::text::ArchiveText;
 use self::url::Target;
-use super::Unreadable;
+use super::{MAX_LINE, Unreadable};
 
 worded! {
     /// The reason why an entry of an archive is left out.
@@ -123,9 +124,9 @@ pub fn read<E: From<Unreadable>>(
     let mut failed: Option<E> = None;
     let mut recorder = Recorder::default();
     let text = ArchiveText::new(text);
-    let bound = text.bound();
+    let left = Rc::clone(&text.left);
     let mut take = |summary: &mut Summary, entry: &RawValue| {
-        bound.begin_member();
+        left.set(MAX_LINE);
         summary.entries += 1;
         let taken = match exchange(summary, base_url.is_some(), entry, attached, &mut recorder) {
             Ok(Ok(mut exchange)) => {
@@ -229,11 +230,7 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.level {
-            Level::Archive => "an HTTP Archive",
-            Level::Log => "the log of an HTTP Archive",
-            Level::Entries => "the entries of an HTTP Archive",
-        })
+        f.write_str("an HTTP Archive")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {

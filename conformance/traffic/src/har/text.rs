@@ -12,7 +12,8 @@ const CHUNK: usize = 1 << 16;
 /// Reads the text of an archive as UTF-8. Bytes that are not UTF-8 become U+FFFD, so that they affect only the entry that contains them.
 pub(super) struct ArchiveText<R> {
     inner: R,
-    bound: Bound,
+    /// The number of bytes that the present member of the archive may still have. The reader of entries resets it to [`MAX_LINE`].
+    pub(super) left: Rc<Cell<usize>>,
     /// The bytes that are not converted yet: at most the beginning of a character after each refill.
     raw: Vec<u8>,
     text: Vec<u8>,
@@ -21,36 +22,10 @@ pub(super) struct ArchiveText<R> {
     has_ended: bool,
 }
 
-/// The number of bytes that the present member of an archive may still have.
-#[derive(Clone)]
-pub(super) struct Bound(Rc<Cell<usize>>);
-
-impl Bound {
-    /// Starts the bound anew for another entry.
-    pub(super) fn begin_member(&self) {
-        self.0.set(MAX_LINE);
-    }
-
-    fn take(&self, bytes: usize) -> Result<()> {
-        let Some(left) = self.0.get().checked_sub(bytes) else {
-            let size = MAX_LINE / 1024 / 1024;
-            let problem = format!("an entry, or another member of `log`, has more than {size} MiB: shorten it");
-            return Err(Error::new(ErrorKind::InvalidData, problem));
-        };
-        self.0.set(left);
-        Ok(())
-    }
-}
-
 impl<R: Read> ArchiveText<R> {
     pub(super) fn new(inner: R) -> ArchiveText<R> {
-        let bound = Bound(Rc::new(Cell::new(MAX_LINE)));
-        ArchiveText { inner, bound, raw: Vec::new(), text: Vec::new(), taken: 0, has_ended: false }
-    }
-
-    /// The bound of the present member.
-    pub(super) fn bound(&self) -> Bound {
-        self.bound.clone()
+        let left = Rc::new(Cell::new(MAX_LINE));
+        ArchiveText { inner, left, raw: Vec::new(), text: Vec::new(), taken: 0, has_ended: false }
     }
 
     fn refill(&mut self) -> Result<()> {
@@ -88,7 +63,12 @@ impl<R: Read> Read for ArchiveText<R> {
             self.refill()?;
         }
         let read = (&self.text[self.taken..]).read(buffer)?;
-        self.bound.take(read)?;
+        let Some(left) = self.left.get().checked_sub(read) else {
+            let size = MAX_LINE / 1024 / 1024;
+            let problem = format!("an entry, or another member of `log`, has more than {size} MiB: shorten it");
+            return Err(Error::new(ErrorKind::InvalidData, problem));
+        };
+        self.left.set(left);
         self.taken += read;
         Ok(read)
     }

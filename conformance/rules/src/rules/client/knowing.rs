@@ -151,14 +151,9 @@ fn token(authorization: Option<&str>) -> Option<&str> {
 }
 
 impl Sender {
-    /// Returns true if no other connection of a client was open when the request was sent.
-    fn is_alone(&self) -> bool {
-        self.carrier.is_some_and(|carrier| carrier.others == 0)
-    }
-
     /// Returns true if each of two requests was sent while no other connection of a client was open.
     pub(super) fn is_sole_beside(&self, other: &Sender) -> bool {
-        self.is_alone() && other.is_alone()
+        [self, other].into_iter().all(|sender| sender.carrier.is_some_and(|carrier| carrier.others == 0))
     }
 
     /// Returns true if both requests were sent on one connection.

@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::knowing::{Key, Sender};
 use super::{Clients, described};
 use crate::history::Entry;
-use crate::request::{CreateBody, Fault, Operation, Parameter};
+use crate::request::{CreateBody, Operation, Parameter};
 use crate::rules::{Judgement, Rule};
 use crate::sentence::sentence;
 use crate::trace::exchange::Request;
@@ -24,11 +24,11 @@ use crate::trace::knowledge::Fact;
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_clients("client.new-pet", |clients, memory, judgement| {
         let bodies = &mut memory.refused.bodies;
-        judge_repetitions(clients, bodies, body_defect, "a body that is no NewPet", judgement);
+        judge_repetitions(clients, bodies, has_bad_body, "a body that is no NewPet", judgement);
     }),
     Rule::of_clients("client.list-parameters", |clients, memory, judgement| {
         let queries = &mut memory.refused.queries;
-        judge_repetitions(clients, queries, query_defect, "a limit or status outside its range", judgement);
+        judge_repetitions(clients, queries, has_bad_query, "a limit or status outside its range", judgement);
     }),
 ];
 
@@ -76,7 +76,7 @@ struct Session {
 fn judge_repetitions(
     clients: &Clients<'_>,
     sessions: &mut HashMap<Option<Key>, Session>,
-    defect_of: fn(&Entry<'_>) -> Option<String>,
+    is_bad: fn(&Entry<'_>) -> bool,
     described_defect: &'static str,
     judgement: &mut Judgement,
 ) {
@@ -84,13 +84,13 @@ fn judge_repetitions(
         let session = sessions.entry(sender.key).or_default();
         session.begin(sender);
         let request = hash_of(&entry.exchange.request);
-        if let Some(defect) = defect_of(entry) {
+        if is_bad(entry) {
             let says_so = matches!(entry.status(), Some(400 | 415 | 422));
             match session.repeat(request, sender, says_so) {
                 Some((earlier, times)) => judgement.fail(
                     &clients.evidence(entry, &[&earlier]),
                     sentence!("no further request with {}, after a refusal that says so", described_defect),
-                    sentence!("{} was sent again with {}, {} times", described(entry), defect, times),
+                    sentence!("{} was sent again, {} times", described(entry), times),
                 ),
                 None if says_so => judgement.hold(),
                 None => {}
@@ -139,60 +139,24 @@ impl Session {
     }
 }
 
-/// The certain defect of a body, in words that follow "with".
-fn body_defect(entry: &Entry<'_>) -> Option<String> {
+/// Returns true if a body is certainly no NewPet.
+fn has_bad_body(entry: &Entry<'_>) -> bool {
     if entry.exchange.known.withheld.contains(Fact::RequestBody) {
-        return None;
+        return false;
     }
-    let body = entry.exchange.request.body.as_ref();
-    match &entry.operation {
+    match entry.operation {
         // A refusal shows that the server does not read an extension of JSON.
-        Operation::Create(CreateBody::Malformed | CreateBody::Extended) => {
-            let text = body.map_or_else(String::new, |body| String::from_utf8_lossy(&body.bytes).into_owned());
-            Some(format!("{:?}, which is not JSON", cut(&text)))
-        }
+        Operation::Create(CreateBody::Malformed | CreateBody::Extended | CreateBody::Faulty(..)) => true,
         // Only a 415 shows that the server does not accept this media type.
-        Operation::Create(CreateBody::OtherMedia) if entry.status() == Some(415) => {
-            Some(format!("the media type {:?}", body.map_or("", |body| body.content_type.as_str())))
-        }
-        Operation::Create(CreateBody::Faulty(faults, _)) => {
-            let json = body.and_then(|body| Json::parse_foreign(&body.bytes).ok());
-            let faults = faults.iter().filter(|fault| **fault != Fault::Unread);
-            let found = faults.map(|fault| fault_in_words(*fault, json.as_ref()));
-            Some(found.collect::<Vec<_>>().join(" and "))
-        }
-        _ => None,
+        Operation::Create(CreateBody::OtherMedia) => entry.status() == Some(415),
+        _ => false,
     }
 }
 
-fn fault_in_words(fault: Fault, json: Option<&Json>) -> String {
-    let Some(member) = fault.member() else {
-        return format!("{} for an object", json.map_or_else(|| "nothing".to_owned(), |json| cut(&json.to_string())));
-    };
-    match json.and_then(|json| json.get(member)) {
-        Some(value) => format!("{} as {member}", cut(&value.to_string())),
-        None => format!("no {member}"),
-    }
-}
-
-/// The text, or its first 40 characters.
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-fn query_defect(entry: &Entry<'_>) -> Option<String> {
-    let Operation::List(query) = &entry.operation else { return None };
-    let mut defects: Vec<String> = Vec::new();
-    if let Parameter::Ambiguous(text) = &query.limit {
-        defects.push(format!("limit={text}"));
-    }
-    if let Parameter::Ambiguous(text) = &query.status {
-        defects.push(format!("status={text}"));
-    }
-    (!defects.is_empty()).then(|| defects.join("&"))
+/// Returns true if `limit` or `status` is outside its range.
+fn has_bad_query(entry: &Entry<'_>) -> bool {
+    let Operation::List(query) = &entry.operation else { return false };
+    matches!(query.limit, Parameter::Ambiguous(_)) || matches!(query.status, Parameter::Ambiguous(_))
 }
 
 /// A hash of the method, path, query, media type and body of a request, which does not depend on the order of parameters and members or on

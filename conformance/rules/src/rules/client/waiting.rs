@@ -20,7 +20,7 @@ use super::knowing::{Key, Sender};
 use super::{Clients, described};
 use crate::history::Entry;
 use crate::rules::{Judgement, Rule};
-use crate::sentence::{Sentence, sentence};
+use crate::sentence::sentence;
 use crate::tolerance::Tolerance;
 use crate::trace::knowledge::Fact;
 use crate::trace::retry_after::{self, RetryAfter};
@@ -123,7 +123,10 @@ fn judge_waits(
         let Some(gates) = sender.key.and_then(|key| keys.get_mut(&key)) else { continue };
         if let Some(gate) = gates.broken_by(sender) {
             gates.is_broken = true;
-            let found = describe_early(entry, sender, &gate);
+            let after = sender.sent_at.duration_since(gate.sender.received_at).as_secs_f64();
+            let early = gate.opens_at.duration_since(sender.sent_at).as_secs_f64();
+            let (after, early) = (format!("{after:.1}"), format!("{early:.1}"));
+            let found = sentence!("{} was sent {} s after the 429, {} s too early", described(entry), after, early);
             if gates.is_certain(&gate, sender) {
                 let expected =
                     sentence!("no request with this key until the time of {} has come", header_line(gate.form));
@@ -175,40 +178,13 @@ fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Ve
     }
     let mut asked = vec![None; exchanges.len()];
     for refusals in of_keys.into_values() {
-        // The refusals within the slack of the present one that ask for less than all later ones: the front asks for least.
-        let mut window: VecDeque<(Timestamp, Timestamp)> = VecDeque::new();
-        let mut later = refusals.iter().peekable();
-        for &(index, received_at, _) in &refusals {
-            while let Some(&(_, received_at, until)) = later.next_if(|(_, other, _)| *other <= received_at + SLACK) {
-                while window.back().is_some_and(|(_, other)| *other >= until) {
-                    window.pop_back();
-                }
-                window.push_back((received_at, until));
-            }
-            while window.front().is_some_and(|(other, _)| *other + SLACK < received_at) {
-                window.pop_front();
-            }
-            asked[index] = window.front().map(|(_, until)| *until);
+        for (at, &(index, received_at, _)) in refusals.iter().enumerate() {
+            let before = refusals[..at].iter().rev().take_while(|(_, other, _)| *other + SLACK >= received_at);
+            let after = refusals[at..].iter().take_while(|(_, other, _)| *other <= received_at + SLACK);
+            asked[index] = before.chain(after).map(|(.., until)| *until).min();
         }
     }
     asked
-}
-
-fn describe_early(entry: &Entry<'_>, sender: &Sender, gate: &Gate) -> Sentence {
-    let after = sender.sent_at.duration_since(gate.sender.received_at).as_secs_f64();
-    let early = gate.opens_at.duration_since(sender.sent_at).as_secs_f64();
-    let place = match (gate.sender.shares_connection(sender), gate.sender.carrier) {
-        (true, _) => " on the same connection".into(),
-        (false, Some(carrier)) => sentence!(" on connection {}", carrier.connection),
-        (false, None) => "".into(),
-    };
-    sentence!(
-        "{} was sent {} s after the 429{}, {} s too early",
-        described(entry),
-        format!("{after:.1}"),
-        place,
-        format!("{early:.1}")
-    )
 }
 
 impl Gates {

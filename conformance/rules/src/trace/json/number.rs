@@ -3,8 +3,10 @@
 /// A JSON number, as it was written.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Number {
-    text: String,
-    whole: Whole,
+    /// The number as it was written.
+    pub text: String,
+    /// The value of the number as an int64, or the reason why it has none.
+    pub whole: Whole,
 }
 
 /// The value of a number as an int64, or the reason why it has none.
@@ -19,25 +21,13 @@ pub enum Whole {
 }
 
 impl Number {
-    /// The number as it was written.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
     /// The value of the number, if it is whole and within int64. `7.0` and `70e-1` are 7.
     #[must_use]
     pub fn as_int64(&self) -> Option<i64> {
-        match self.whole() {
+        match self.whole {
             Whole::Int64(value) => Some(value),
             Whole::OutOfRange | Whole::Fraction => None,
         }
-    }
-
-    /// The value of the number as an int64, or the reason why it has none.
-    #[must_use]
-    pub fn whole(&self) -> Whole {
-        self.whole
     }
 
     pub(super) fn new(text: &str) -> Number {
@@ -85,7 +75,7 @@ mod tests {
     use super::*;
 
     fn whole(text: &str) -> Whole {
-        Number::new(text).whole()
+        Number::new(text).whole
     }
 
     #[test]
