@@ -24,7 +24,16 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
     let apart = fleet.storing_apart();
     let addresses: Vec<&str> = broken.facts.history.context.addresses().collect();
     let sentence = match apart[..] {
-        [] => return None,
+        [] => {
+            // One replica that shows too much beside several that agree, or that know its animals, is no sign of a catalogue for each.
+            let others_agree = addresses.len() > 2 && fleet.private.iter().filter(|count| **count > 0).count() == 1;
+            let is_shared = fleet.reads.iter().any(|reads| reads.shown > 0);
+            let (place, count) = fleet.private.iter().enumerate().max_by_key(|(_, count)| **count)?;
+            if *count == 0 || others_agree || is_shared {
+                return None;
+            }
+            format!("only the replica {} shows {count} animals that it had before the run", addresses[place])
+        }
         _ if apart.len() == addresses.len() => "each replica shows only animals that were created at it".to_owned(),
         [one] => format!("the replica {} shows no animal that was created at another replica", addresses[one]),
         _ => format!("{} replicas show no animal that was created at another replica", apart.len()),
@@ -102,8 +111,26 @@ fn described(creation: &Entry<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::trace_builder::TraceBuilder;
+    use crate::trace_builder::{TraceBuilder, animal};
     use animal_store_rules::trace::exchange::Request;
+
+    #[test]
+    fn animals_that_only_one_of_three_replicas_shows_are_in_no_catalogue_of_its_own() {
+        let animals: Vec<String> = (1..=50).map(|id| animal(id, "sold")).collect();
+        // The replicas of lists, each with the list of all animals or an empty one.
+        let shown_at = |replicas: usize, lists: &[(usize, bool)]| {
+            let of_list = |builder: TraceBuilder, (replica, has_all): &(usize, bool)| {
+                let animals = if *has_all { animals.join(",") } else { String::new() };
+                builder
+                    .ask(Request::new("GET", "/pets"), 200, format!("[{animals}]"))
+                    .with_rate_limit(8, 10)
+                    .replica(*replica)
+            };
+            ids(lists.iter().fold(TraceBuilder::new().fleet(replicas), of_list)).contains(&"catalogue-per-replica")
+        };
+        assert!(!shown_at(3, &[(0, true), (1, false), (2, false), (0, true)]), "the other two agree");
+        assert!(shown_at(2, &[(0, true), (1, false), (0, true)]), "one of two");
+    }
 
     #[test]
     fn an_id_that_is_shown_rounded_is_named() {

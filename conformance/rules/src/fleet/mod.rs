@@ -22,6 +22,8 @@ pub struct Fleet {
     pub counters: Vec<Counter>,
     /// The reads of each replica that bear on animals created at other replicas.
     pub reads: Vec<Reads>,
+    /// The number of animals of other clients that each replica shows and no other one does.
+    pub private: Vec<usize>,
 }
 
 impl Fleet {
@@ -32,6 +34,7 @@ impl Fleet {
         (addresses > 1).then(|| Fleet {
             counters: counters::counters(facts, addresses),
             reads: reads::reads(facts.history, addresses),
+            private: reads::private(facts.history, addresses),
         })
     }
 

@@ -75,6 +75,30 @@ fn milliseconds(time: SignedDuration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or_default()
 }
 
+/// The number of animals of other clients that each replica has shown in two lists or more, and that no list of another replica shows
+/// although it had room for them.
+pub(super) fn private(history: &History<'_>, addresses: usize) -> Vec<usize> {
+    let mut shown: BTreeMap<i64, BTreeMap<usize, usize>> = BTreeMap::new();
+    let mut with_room = vec![false; addresses];
+    for (entry, query) in history.lists().filter(|(entry, query)| entry.status() == Some(200) && query.is_lawful()) {
+        let (at, animals) = (replica_of(entry), entry.animals());
+        let is_whole = query.status == Parameter::Absent && query.bound().is_some_and(|bound| animals.len() < bound);
+        if let Some(room) = with_room.get_mut(at) {
+            *room |= is_whole;
+        }
+        for id in animals.into_iter().filter_map(|animal| animal.id()).filter(|id| history.creation(*id).is_none()) {
+            *shown.entry(id).or_default().entry(at).or_default() += 1;
+        }
+    }
+    let mut private = vec![0; addresses];
+    for places in shown.values() {
+        let [(at, times)] = places.iter().collect::<Vec<_>>()[..] else { continue };
+        let have_others_room = with_room.iter().enumerate().any(|(other, room)| other != *at && *room);
+        private[*at] += usize::from(*times >= 2 && have_others_room);
+    }
+    private
+}
+
 /// Returns whether an answer shows an animal. `None` if the answer need not show it, even when reads no longer lag.
 fn shows(entry: &Entry<'_>, creation: &Creation) -> Option<bool> {
     let must_show = match (&entry.operation, entry.status()?) {
@@ -119,6 +143,20 @@ mod tests {
         );
         assert_eq!((fleet.reads[0].shown, fleet.reads[0].answers), (0, 0), "it made the animal itself");
         assert_eq!(fleet.storing_apart(), [0; 0]);
+    }
+
+    #[test]
+    fn animals_that_only_one_replica_lists_are_its_own() {
+        let list = |builder: TraceBuilder, (replica, ids): (usize, &[i64])| {
+            let animals: Vec<String> = ids.iter().map(|id| crate::tests::animal(*id, "sold")).collect();
+            let request = crate::trace::exchange::Request::new("GET", "/pets");
+            builder.ask(request, 200, format!("[{}]", animals.join(","))).replica(replica)
+        };
+        let private =
+            |lists: &[(usize, &[i64])]| fleet(lists.iter().copied().fold(TraceBuilder::new().fleet(2), list)).private;
+        assert_eq!(private(&[(0, &[1, 2, 3]), (1, &[3]), (0, &[1, 2, 3])]), [2, 0]);
+        assert_eq!(private(&[(0, &[1]), (1, &[])]), [0, 0], "it may have been removed");
+        assert_eq!(private(&[(0, &[1]), (0, &[1])]), [0, 0], "no other replica was asked");
     }
 
     #[test]
