@@ -212,7 +212,7 @@ fn unlike(response: &Response, lawful: &Lawful, earlier: &[Response]) -> Result<
             for (name, value) in &lawful.equal {
                 let value = Json::parse(value.to_string().as_bytes()).expect("JSON");
                 let is_equal = match (json.get(name), &value) {
-                    (Some(Json::Number(found)), Json::Number(value)) => found.whole() == value.whole(),
+                    (Some(Json::Number(found)), Json::Number(value)) => found.whole == value.whole,
                     (found, value) => found == Some(value),
                 };
                 if !is_equal {
