@@ -1,8 +1,9 @@
 //! Facts that hold for every key of a run. A server has one policy, so that the responses to one key may show how another is counted.
 
-use crate::history::{Entry, History};
+use super::Part;
+use super::timeline::{Event, MINUTE, Micros, SECOND, Timeline};
+use crate::history::History;
 use crate::tolerance::Tolerance;
-use crate::trace::rate_limit::Window;
 
 /// The facts that the explanations of all keys have in common.
 #[derive(Clone, Copy, Debug)]
@@ -13,36 +14,31 @@ pub(crate) struct CommonFacts {
     pub(super) shows_restorations: bool,
 }
 
-/// The admitted requests of a key, with the windows that their responses report.
-fn admitted<'h>(history: &'h History<'_>, key: usize) -> Vec<(&'h Entry<'h>, Window)> {
-    let of_key = history.entries.iter().filter(|entry| entry.key() == Some(key) && entry.is_of_operation());
-    of_key.filter(|entry| !entry.is_limited()).filter_map(|entry| Some((entry, entry.window()?))).collect()
-}
-
 /// Returns true if the responses to some key show that Reset announces the restorations of a counter that slides.
 pub(super) fn shows_restorations(history: &History<'_>) -> bool {
-    (0..history.context.keys.len()).any(|key| announces_several(&admitted(history, key)))
+    let part = Part { is_own: true, is_report: true, is_copy: false, may_be_ban: false, cost: 1 };
+    let with_keys = history.entries.iter().filter(|entry| entry.key().is_some() && entry.is_of_operation());
+    let timeline = Timeline::new(&with_keys.map(|entry| (entry, part)).collect::<Vec<_>>(), &[]);
+    let admitted = |key| {
+        let of_key = timeline.events.iter().filter(move |event| event.entry.key() == Some(key));
+        of_key.filter(|event| event.is_admitted())
+    };
+    (0..history.context.keys.len()).any(|key| announces_several(admitted(key)))
 }
 
-/// Returns true if the first report shows the end of a window that began with its request, and later ones announce several times before the
-/// ends of the windows that follow each other from there: restorations of a counter that slides.
-fn announces_several(reports: &[(&Entry<'_>, Window)]) -> bool {
+/// Returns true if the first report of a key shows the end of a window that began with its request, and later ones announce several times
+/// before the ends of the windows that follow each other from there: restorations of a counter that slides.
+fn announces_several<'e, 'h: 'e>(admitted: impl Iterator<Item = &'e Event<'h>>) -> bool {
     /// The number of announced restorations that are unlikely to be the ends of windows.
     const SEVERAL: usize = 4;
-    let [slack, minute] = [Tolerance::ROUNDING, Tolerance::MINUTE].map(Tolerance::seconds);
-    let Some(((first, begin), later)) =
-        reports.split_first().filter(|((_, begin), _)| begin.limit <= begin.remaining + 1)
-    else {
-        return false;
-    };
-    let mut announced: Vec<i64> = Vec::new();
-    for (entry, window) in later.iter().filter(|(entry, _)| first.precedes(entry)) {
-        // The request came at this time by the server's clock, or later.
-        let took = entry.exchange.received_at.duration_since(entry.exchange.sent_at).as_secs() + 1;
-        let arrived = entry.answered_at().as_second() - took - Tolerance::CLOCK_SLACK.seconds();
-        let windows = (arrived - begin.reset).div_euclid(minute) + 1;
-        if window.reset + slack < begin.reset + windows * minute {
-            announced.push(window.reset);
+    let slack = Tolerance::ROUNDING.seconds() * SECOND;
+    let mut reports = admitted.filter_map(|event| Some((event, event.report?)));
+    let Some((first, begin)) = reports.next().filter(|(first, report)| report.used <= first.cost) else { return false };
+    let mut announced: Vec<Micros> = Vec::new();
+    for (event, report) in reports {
+        let windows = (event.arrival.0 - begin.reset).div_euclid(MINUTE) + 1;
+        if event.arrival.0 > first.arrival.1 && report.reset + slack < begin.reset + windows * MINUTE {
+            announced.push(report.reset);
         }
     }
     announced.sort_unstable();
