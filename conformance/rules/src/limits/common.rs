@@ -1,7 +1,7 @@
 //! Facts that hold for every key of a run. A server has one policy, so that the responses to one key may show how another is counted.
 
 use super::Part;
-use super::timeline::{Event, MINUTE, Micros, SECOND, Timeline};
+use super::timeline::{Event, MINUTE, SECOND, Timeline};
 use crate::history::History;
 use crate::tolerance::Tolerance;
 
@@ -14,7 +14,7 @@ pub(crate) struct CommonFacts {
     pub(super) shows_restorations: bool,
 }
 
-/// Returns true if the responses to some key show that Reset announces the restorations of a counter that slides.
+/// Returns true if the responses to some key show that Reset announces a restoration of a counter that slides.
 pub(super) fn shows_restorations(history: &History<'_>) -> bool {
     let part = Part { is_own: true, is_report: true, is_copy: false, may_be_ban: false, cost: 1 };
     let with_keys = history.entries.iter().filter(|entry| entry.key().is_some() && entry.is_of_operation());
@@ -23,25 +23,17 @@ pub(super) fn shows_restorations(history: &History<'_>) -> bool {
         let of_key = timeline.events.iter().filter(move |event| event.entry.key() == Some(key));
         of_key.filter(|event| event.is_admitted())
     };
-    (0..history.context.keys.len()).any(|key| announces_several(admitted(key)))
+    (0..history.context.keys.len()).any(|key| announces_restorations(admitted(key)))
 }
 
-/// Returns true if the first report of a key shows the end of a window that began with its request, and later ones announce several times
-/// before the ends of the windows that follow each other from there: restorations of a counter that slides.
-fn announces_several<'e, 'h: 'e>(admitted: impl Iterator<Item = &'e Event<'h>>) -> bool {
-    /// The number of announced restorations that are unlikely to be the ends of windows.
-    const SEVERAL: usize = 4;
+/// Returns true if the first report of a key shows the end of a window that began with its request, and a later one announces a time
+/// before the ends of the windows that follow each other from there: a restoration of a counter that slides.
+fn announces_restorations<'e, 'h: 'e>(admitted: impl Iterator<Item = &'e Event<'h>>) -> bool {
     let slack = Tolerance::ROUNDING.seconds() * SECOND;
     let mut reports = admitted.filter_map(|event| Some((event, event.report?)));
     let Some((first, begin)) = reports.next().filter(|(first, report)| report.used <= first.cost) else { return false };
-    let mut announced: Vec<Micros> = Vec::new();
-    for (event, report) in reports {
+    reports.any(|(event, report)| {
         let windows = (event.arrival.0 - begin.reset).div_euclid(MINUTE) + 1;
-        if event.arrival.0 > first.arrival.1 && report.reset + slack < begin.reset + windows * MINUTE {
-            announced.push(report.reset);
-        }
-    }
-    announced.sort_unstable();
-    announced.dedup_by(|later, earlier| *later - *earlier <= slack);
-    announced.len() >= SEVERAL
+        event.arrival.0 > first.arrival.1 && report.reset + slack < begin.reset + windows * MINUTE
+    })
 }

@@ -364,21 +364,20 @@ fn a_server_may_spare_malformed_bodies_and_count_malformed_queries() {
 
 #[test]
 fn a_server_may_spare_one_status_of_malformed_requests_and_count_another() {
-    for (spared, counted) in [(400, 422), (422, 400)] {
-        let of_creations = |cost| {
-            of_rounds(|builder, remaining| {
-                let builder = builder.refused_create(spared).with_rate_limit(*remaining, 60);
-                *remaining -= 1;
-                let builder = builder.refused_create(counted).with_rate_limit(*remaining, 60);
-                *remaining -= cost;
-                builder.list(200, *remaining, 60)
-            })
-        };
-        let (cut, failures, kinds) = of_creations(1);
-        assert_eq!((cut, kinds), (Cut::Clock, vec![]), "{spared}");
-        assert!(matches!(failures, Failures::Free(which) if which.to_string() == format!("requests with {spared}")));
-        assert_ne!(of_creations(3).2, [], "a success counts once");
-    }
+    let of_creations = |spared, counted, cost| {
+        of_rounds(|builder, remaining| {
+            let builder = builder.refused_create(spared).with_rate_limit(*remaining, 60);
+            *remaining -= 1;
+            let builder = builder.refused_create(counted).with_rate_limit(*remaining, 60);
+            *remaining -= cost;
+            builder.list(200, *remaining, 60)
+        })
+    };
+    let (cut, failures, kinds) = of_creations(400, 422, 1);
+    assert_eq!((cut, kinds), (Cut::Clock, vec![]));
+    assert!(matches!(failures, Failures::Free(which) if which.to_string() == "requests with 400"), "{failures:?}");
+    assert_eq!(of_creations(422, 400, 1).2, []);
+    assert_ne!(of_creations(400, 422, 3).2, [], "a success counts once");
 }
 
 #[test]
