@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use super::{Layer, Request, Response, ServerState};
+use super::{Layer, MINUTE, Request, Response, ServerState};
 use animal_store_reference::Limits;
 
 const DAY: i64 = 86_400;
@@ -84,6 +84,10 @@ pub(crate) struct Policy {
     pub(crate) slot: Option<i64>,
     /// Whether the headers report the day.
     pub(crate) reports_day: bool,
+    /// Whether the day is a log: a request counts for a day, and Reset is the time when the newest one no longer counts.
+    pub(crate) logs_day: bool,
+    /// The number of seconds by which windows that slide begin after the minutes of the clock.
+    pub(crate) offset: i64,
     /// The time at which the headers are written.
     pub(crate) written: Written,
     /// The requests that do not count, by the status of their responses.
@@ -126,6 +130,8 @@ pub(crate) struct Count {
     /// The present day, counted from 1970.
     day: i64,
     used_today: u64,
+    /// The times of the requests of the last day, for limiters that keep a log of them.
+    log_of_day: VecDeque<i64>,
     /// The time of the next request of another client, in Unix milliseconds.
     next: Option<i64>,
     seen: u64,
@@ -135,11 +141,13 @@ pub(crate) struct Count {
 }
 
 impl Count {
-    /// Gives the request back that counts from this time, unless its window has ended.
-    fn give_back(&mut self, from: i64) {
-        let place = self.log.partition_point(|came| *came <= from).checked_sub(1);
-        if let Some(place) = place.filter(|place| self.log[*place] == from) {
-            self.log.remove(place);
+    /// Gives the request back that came at a time and counts from another, unless its window has ended.
+    fn give_back(&mut self, came: i64, from: i64) {
+        for (log, time) in [(&mut self.log, from), (&mut self.log_of_day, came)] {
+            let place = log.partition_point(|other| *other <= time).checked_sub(1);
+            if let Some(place) = place.filter(|place| log[*place] == time) {
+                log.remove(place);
+            }
         }
         self.used_today = self.used_today.saturating_sub(1);
     }
@@ -150,7 +158,8 @@ struct Reported {
     limits: Limits,
     refused: bool,
     counted: bool,
-    /// The time from which the request counts.
+    /// The time at which the request came, and the time from which it counts.
+    came: i64,
     from: i64,
     /// The length of the log with this request in it.
     logged: usize,
@@ -231,12 +240,14 @@ impl Policy {
             }
         }
         let remaining = self.remaining(count, limits, server, self.written == Written::Before && counted);
-        let day_ends = now - now.rem_euclid(DAY) + DAY;
+        let day_begins = now - now.rem_euclid(DAY);
+        let newest = count.log_of_day.back().copied().unwrap_or(now);
+        let day_ends = DAY + if self.logs_day { newest } else { day_begins };
         let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
         let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
         let refusal = is_answered.then(|| self.refusal(count, limits, server));
         let (from, logged) = (self.begin_of_slot(now), count.log.len());
-        let reported = Reported { group, limits, refused, counted, from, logged, remaining, reset };
+        let reported = Reported { group, limits, refused, counted, came: now, from, logged, remaining, reset };
         ledger.reported.insert(request.number, reported);
         if self.races(count, server) && !refused {
             count.log.pop_back();
@@ -252,7 +263,7 @@ impl Policy {
     /// The number of requests that count at a time that is not before now, if no further one comes.
     fn used(&self, count: &Count, server: &ServerState, time: i64) -> u64 {
         let window = server.window();
-        let begin = time - time.rem_euclid(window);
+        let begin = self.begin_of_window(server, time);
         let from = |begin: i64| (count.log.len() - count.log.partition_point(|came| *came < begin)) as u64;
         match self.anchor {
             Anchor::Clock | Anchor::Request => count.log.len() as u64,
@@ -275,6 +286,9 @@ impl Policy {
 
     fn count(&self, count: &mut Count, now: i64, requests: u64) {
         count.used_today += requests;
+        if self.logs_day {
+            (0..requests).for_each(|_| count.log_of_day.push_back(now));
+        }
         (0..requests).for_each(|_| count.log.push_back(self.begin_of_slot(now)));
     }
 
@@ -294,6 +308,12 @@ impl Policy {
         count.next = Some(next);
     }
 
+    /// The beginning of the window around a time, for windows by the clock.
+    fn begin_of_window(&self, server: &ServerState, time: i64) -> i64 {
+        let window = server.window();
+        time - (time - self.offset * window / i64::from(MINUTE)).rem_euclid(window)
+    }
+
     /// The time from which a log counts a request.
     fn begin_of_slot(&self, now: i64) -> i64 {
         self.slot.map_or(now, |slot| now - now.rem_euclid(slot))
@@ -305,7 +325,11 @@ impl Policy {
         if day != count.day {
             (count.day, count.used_today) = (day, 0);
         }
-        let begin = now - now.rem_euclid(window);
+        if self.logs_day {
+            count.log_of_day.drain(..count.log_of_day.partition_point(|came| came + DAY <= now));
+            count.used_today = count.log_of_day.len() as u64;
+        }
+        let begin = self.begin_of_window(server, now);
         match self.anchor {
             Anchor::Sliding | Anchor::SlidingNext => {
                 if begin > count.since {
@@ -378,14 +402,14 @@ impl Policy {
         }
         let is_free = reported.counted && self.free.is_some_and(|free| free(request, response.status));
         if is_free && !self.gives_back {
-            count.give_back(reported.from);
+            count.give_back(reported.came, reported.from);
             reported.remaining += u64::from(self.written == Written::After);
         }
         if self.written == Written::OnAnswer {
             reported.remaining = self.remaining(count, reported.limits, server, false);
         }
         if is_free && self.gives_back {
-            count.give_back(reported.from);
+            count.give_back(reported.came, reported.from);
         }
         let limit = if self.reports_day { reported.limits.per_day } else { reported.limits.per_minute };
         response.set_limits(limit, reported.remaining, reported.reset);
@@ -398,11 +422,13 @@ mod tests {
 
     #[test]
     fn a_request_that_is_given_back_takes_its_own_place_and_none_of_another_window() {
-        let mut count = Count { log: [10, 20, 20, 30].into(), used_today: 4, ..Count::default() };
-        count.give_back(20);
+        let mut count =
+            Count { log: [10, 20, 20, 30].into(), log_of_day: [12, 24, 27].into(), used_today: 4, ..Count::default() };
+        count.give_back(24, 20);
         assert_eq!((&count.log, count.used_today), (&[10, 20, 30].into(), 3));
-        count.give_back(5);
-        count.give_back(25);
+        assert_eq!(count.log_of_day, [12, 27]);
+        count.give_back(5, 5);
+        count.give_back(25, 25);
         assert_eq!((&count.log, count.used_today), (&[10, 20, 30].into(), 1));
     }
 }

@@ -69,17 +69,67 @@ pub enum Written {
     OnAnswer,
 }
 
-/// The failed requests that a server treats in another way than successes.
+/// The failed requests that a server treats in another way than successes, by the status of the response.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Failed {
+pub struct Failed {
+    statuses: &'static [u16],
+    /// Whether only creations are among them.
+    is_of_creations: bool,
+}
+
+impl Failed {
     /// Every failed request.
-    Any,
-    /// Malformed requests (400, 422).
-    Malformed,
+    pub const ANY: Failed = Failed::of(&[400, 404, 422]);
+    /// Malformed requests.
+    pub const MALFORMED: Failed = Failed::of(&[400, 422]);
+    /// Requests for something that does not exist.
+    pub const MISSING: Failed = Failed::of(&[404]);
     /// Creations with a malformed body.
-    MalformedBody,
-    /// Requests for something that does not exist (404).
-    Missing,
+    pub const MALFORMED_BODY: Failed = Failed::MALFORMED.creations();
+
+    /// Every choice of failed requests, the most common one first.
+    pub(super) const ALL: [Failed; 10] = [
+        Failed::ANY,
+        Failed::MALFORMED,
+        Failed::MISSING,
+        Failed::MALFORMED_BODY,
+        Failed::of(&[400]),
+        Failed::of(&[400]).creations(),
+        Failed::of(&[400, 404]),
+        Failed::of(&[422]),
+        Failed::of(&[422]).creations(),
+        Failed::of(&[404, 422]),
+    ];
+
+    const fn of(statuses: &'static [u16]) -> Failed {
+        Failed { statuses, is_of_creations: false }
+    }
+
+    const fn creations(self) -> Failed {
+        Failed { is_of_creations: true, ..self }
+    }
+
+    /// Returns true if a request with this outcome is among the failed requests.
+    pub(super) fn include(self, outcome: Outcome) -> bool {
+        let Outcome::Failed { status, is_creation } = outcome else { return false };
+        self.statuses.contains(&status) && (is_creation || !self.is_of_creations)
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Failed::ANY => f.write_str("failures"),
+            Failed::MALFORMED => f.write_str("malformed requests"),
+            Failed::MISSING => f.write_str("requests for something that does not exist"),
+            Failed::MALFORMED_BODY => f.write_str("malformed bodies"),
+            Failed { statuses, is_of_creations } => {
+                let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
+                let requests = if is_of_creations { "creations" } else { "requests" };
+                write!(f, "{requests} with {}", statuses.join(" or "))
+            }
+        }
+    }
 }
 
 /// The cost of failed requests.
@@ -104,13 +154,7 @@ impl Failures {
 
     /// Returns true if a request with this outcome does not count for good.
     pub(super) fn spare(self, outcome: Outcome) -> bool {
-        match self.spared() {
-            None => false,
-            Some(Failed::Any) => matches!(outcome, Outcome::Malformed | Outcome::MalformedBody | Outcome::Missing),
-            Some(Failed::Malformed) => matches!(outcome, Outcome::Malformed | Outcome::MalformedBody),
-            Some(Failed::MalformedBody) => outcome == Outcome::MalformedBody,
-            Some(Failed::Missing) => outcome == Outcome::Missing,
-        }
+        self.spared().is_some_and(|failed| failed.include(outcome))
     }
 }
 
@@ -130,12 +174,13 @@ pub enum Others {
 pub(super) enum Outcome {
     /// The request succeeded (2xx, 3xx).
     Succeeded,
-    /// The request was malformed (400, 422), and is no creation.
-    Malformed,
-    /// The body of a creation was malformed (400, 422).
-    MalformedBody,
-    /// The request asked for something that does not exist (404, 410).
-    Missing,
+    /// The request was malformed (400, 422), or asked for something that does not exist (404, or 410 as well).
+    Failed {
+        /// 400, 404 or 422.
+        status: u16,
+        /// Whether the request is a creation.
+        is_creation: bool,
+    },
     /// The request was refused for the rate (429).
     Refused,
     /// The request got another response or none, so that it is unknown whether it was counted.
@@ -221,12 +266,7 @@ impl fmt::Display for Hypothesis {
             Written::Before => "; counted after the headers are written",
             Written::OnAnswer => "; headers are written when the response goes out",
         })?;
-        f.write_str(match self.failures.spared() {
-            None | Some(Failed::Any) => "; failures",
-            Some(Failed::Malformed) => "; malformed requests",
-            Some(Failed::MalformedBody) => "; malformed bodies",
-            Some(Failed::Missing) => "; requests for something that does not exist",
-        })?;
+        write!(f, "; {}", self.failures.spared().unwrap_or(Failed::ANY))?;
         f.write_str(match self.failures {
             Failures::Count => " count",
             Failures::Free(_) => " do not count",

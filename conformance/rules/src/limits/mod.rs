@@ -7,6 +7,7 @@
 #![doc = include_str!("worked_trace.md")]
 
 mod anonymous;
+mod common;
 mod evidence;
 mod explain;
 mod filters;
@@ -32,6 +33,7 @@ use crate::catalogue::plan::PlanLimits;
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::Window;
+use common::CommonFacts;
 use hypothesis::Span;
 pub(crate) use timeline::Part;
 use timeline::Timeline;
@@ -88,8 +90,8 @@ pub struct Explanation<'h> {
 }
 
 impl<'h> Explanation<'h> {
-    /// Explains the responses to a key, given the requests that bear on its count, the limits of its plan if they are known, and whether only
-    /// the run uses the key.
+    /// Explains the responses to a key, given the requests that bear on its count, the limits of its plan if they are known, and the
+    /// facts that all keys have in common.
     ///
     /// A response that repeats an earlier one may be a copy from a cache. If fewer contradictions remain without the reports of the copies,
     /// they are ignored, and each copy is one contradiction instead.
@@ -97,25 +99,25 @@ impl<'h> Explanation<'h> {
     pub(crate) fn of(
         parts: &[(&'h Entry<'h>, Part)],
         plan: Option<PlanLimits>,
-        is_key_exclusive: bool,
+        common: CommonFacts,
     ) -> Explanation<'h> {
         let plan =
             plan.map(|limits| Figures { minute: Some(limits.per_minute as i64), day: Some(limits.per_day as i64) });
-        let explanation = Explanation::with(&Timeline::new(parts, &[]), plan, is_key_exclusive);
+        let explanation = Explanation::with(&Timeline::new(parts, &[]), plan, common);
         let copies: Vec<Finding<'h>> = copies(parts);
         if copies.is_empty() || explanation.findings.len() <= copies.len() {
             return explanation;
         }
         let ignored: Vec<usize> = copies.iter().map(|copy| copy.entries[0].exchange.number).collect();
-        let mut without_copies = Explanation::with(&Timeline::new(parts, &ignored), plan, is_key_exclusive);
+        let mut without_copies = Explanation::with(&Timeline::new(parts, &ignored), plan, common);
         without_copies.findings.extend(copies);
         without_copies.findings.sort_by_key(|finding| finding.entries[0].exchange.number);
         if without_copies.findings.len() < explanation.findings.len() { without_copies } else { explanation }
     }
 
     /// Explains a timeline, given the figures of the plan per minute and per day if they are known.
-    fn with(timeline: &Timeline<'h>, plan: Option<Figures>, is_key_exclusive: bool) -> Explanation<'h> {
-        let best = explain::explain(timeline, plan, is_key_exclusive);
+    fn with(timeline: &Timeline<'h>, plan: Option<Figures>, common: CommonFacts) -> Explanation<'h> {
+        let best = explain::explain(timeline, plan, common);
         let entry = |at: usize| timeline.events[at].entry;
         let mut findings: Vec<Finding<'h>> = Vec::new();
         for contradiction in &best.contradictions {

@@ -341,7 +341,7 @@ fn a_server_may_spare_malformed_requests_and_count_another_refusal() {
         })
     };
     for status in [402, 403, 413, 501] {
-        let lawful = (Cut::Clock, Failures::Free(Failed::Any), vec![]);
+        let lawful = (Cut::Clock, Failures::Free(Failed::ANY), vec![]);
         assert_eq!(of_orders(status, 1), lawful, "{status} counts");
         assert_eq!(of_orders(status, 0).2, [], "{status} does not count");
     }
@@ -358,8 +358,26 @@ fn a_server_may_spare_malformed_bodies_and_count_malformed_queries() {
             builder.list(200, *remaining, 60)
         })
     };
-    assert_eq!(of_list(1), (Cut::Clock, Failures::Free(Failed::MalformedBody), vec![]));
+    assert_eq!(of_list(1), (Cut::Clock, Failures::Free(Failed::MALFORMED_BODY), vec![]));
     assert_ne!(of_list(3).2, [], "a success counts once");
+}
+
+#[test]
+fn a_server_may_spare_one_status_of_malformed_requests_and_count_another() {
+    let of_creations = |spared, counted, cost| {
+        of_rounds(|builder, remaining| {
+            let builder = builder.refused_create(spared).with_rate_limit(*remaining, 60);
+            *remaining -= 1;
+            let builder = builder.refused_create(counted).with_rate_limit(*remaining, 60);
+            *remaining -= cost;
+            builder.list(200, *remaining, 60)
+        })
+    };
+    let (cut, failures, kinds) = of_creations(400, 422, 1);
+    assert_eq!((cut, kinds), (Cut::Clock, vec![]));
+    assert!(matches!(failures, Failures::Free(which) if which.to_string() == "requests with 400"), "{failures:?}");
+    assert_eq!(of_creations(422, 400, 1).2, []);
+    assert_ne!(of_creations(400, 422, 3).2, [], "a success counts once");
 }
 
 #[test]
@@ -374,8 +392,8 @@ fn a_spared_request_may_count_for_others_until_it_has_been_dealt_with() {
             builder.together(number - 1..=number)
         })
     };
-    assert_eq!(beside(0), (Cut::Clock, Failures::Free(Failed::Any), vec![]));
-    assert_eq!(beside(1), (Cut::Clock, Failures::Free(Failed::Any), vec![]));
+    assert_eq!(beside(0), (Cut::Clock, Failures::Free(Failed::ANY), vec![]));
+    assert_eq!(beside(1), (Cut::Clock, Failures::Free(Failed::ANY), vec![]));
 }
 
 /// A row of the worked trace: the seconds after noon, the status code, Remaining, and the seconds from noon to the Reset.
@@ -417,7 +435,7 @@ fn worked(further: &[WorkedRow], is_key_exclusive: bool) -> (Hypothesis, Vec<Kin
 
 #[test]
 fn the_worked_trace_is_lawful_and_a_ninth_response_is_explained_as_its_text_says() {
-    let given_back = Failures::GivenBack(Failed::Any);
+    let given_back = Failures::GivenBack(Failed::ANY);
     let (best, kinds) = worked(&[], false);
     assert_eq!((best.cut, best.failures, best.others, kinds), (Cut::Clock, given_back, Others::Nobody, vec![]));
     let eighth = worked_rows()[7];

@@ -128,7 +128,7 @@ impl Event<'_> {
 
     /// Returns true if the server let the request pass its limit.
     pub(super) fn is_admitted(&self) -> bool {
-        matches!(self.outcome, Outcome::Succeeded | Outcome::Malformed | Outcome::MalformedBody | Outcome::Missing)
+        matches!(self.outcome, Outcome::Succeeded | Outcome::Failed { .. })
     }
 }
 
@@ -316,13 +316,13 @@ fn falls_by_more(events: &[Event<'_>], by_received: &[usize]) -> bool {
 fn outcome(entry: &Entry<'_>) -> Outcome {
     // An identifier that is no int64 may be malformed, or that of an animal which does not exist, whatever the response says.
     let is_of_no_integer = matches!(&entry.operation, Operation::Get(id) if !matches!(id, PetId::Int64(_)));
+    let is_creation = matches!(entry.operation, Operation::Create(_));
     match entry.status() {
         Some(200..=399) => Outcome::Succeeded,
         Some(429) => Outcome::Refused,
         Some(400..=499) if is_of_no_integer => Outcome::Unknown,
-        Some(404 | 410) => Outcome::Missing,
-        Some(400 | 422) if matches!(entry.operation, Operation::Create(_)) => Outcome::MalformedBody,
-        Some(400 | 422) => Outcome::Malformed,
+        Some(404 | 410) => Outcome::Failed { status: 404, is_creation },
+        Some(status @ (400 | 422)) => Outcome::Failed { status, is_creation },
         // A server may count a request that it refuses for another reason like a success, like a malformed one, or not at all.
         Some(_) | None => Outcome::Unknown,
     }

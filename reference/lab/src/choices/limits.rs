@@ -74,10 +74,22 @@ pub fn choices() -> Vec<Choice> {
             "Like sliding-counter, with the Reset of the next request.",
             Anchor::SlidingNext,
         ),
+        window(
+            "sliding-counter-next-off-clock",
+            "Like sliding-counter-next, 17 s after the clock's minutes.",
+            Anchor::SlidingNext,
+        )
+        .limits(|policy| policy.offset = 17),
         window("clock-minute", "A window is a minute of the clock.", Anchor::Clock),
         own("headers.window/reported", "reports-fewer-left", "The headers report the window with fewer requests left."),
         other("headers.window/reported", "reports-day", "The headers report the day.")
             .limits(|policy| policy.reports_day = true),
+        other(
+            "headers.window/reported",
+            "reports-log-of-day",
+            "The last day's requests; Reset is when the newest ends.",
+        )
+        .limits(|policy| (policy.reports_day, policy.logs_day) = (true, true)),
         own("headers.window/counted", "counted-with-request", "Remaining has the request itself taken off."),
         other("headers.window/counted", "counted-without-request", "Remaining is what was left before the request.")
             .limits(|policy| policy.written = Written::Before),

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::super::common::CommonFacts;
 use super::super::hypothesis::{Cut, Failed, Failures, Figures, Hypothesis, Others, Outcome, Span, Written};
 use super::super::timeline::{DAY, Event, MINUTE, SECOND, Timeline};
 use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
@@ -67,8 +68,9 @@ struct Search<'t, 'h> {
 }
 
 /// Finds the hypothesis with the fewest contradictions, by weight. If the key is exclusive, no hypothesis has other clients.
-pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<Figures>, is_key_exclusive: bool) -> Evaluation {
-    let hypotheses = hypotheses(&timeline.figures(plan), &timeline.events);
+pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<Figures>, common: CommonFacts) -> Evaluation {
+    let hypotheses = hypotheses(&timeline.figures(plan), &timeline.events, common);
+    let is_key_exclusive = common.is_exclusive;
     let mut search = Search { timeline, is_key_exclusive, hypotheses, counted: HashSet::new(), plain: FAR };
     let mut best = search.with_likely_others(search.hypotheses[0], FAR);
     for at in 1..search.hypotheses.len() {
@@ -110,48 +112,33 @@ fn may_drain_a_day(events: &[Event<'_>], figures: Figures) -> bool {
     are_apart && 2 * of_own > ends.len()
 }
 
-/// The number of announced restorations that are unlikely to be the ends of windows.
-const SEVERAL: usize = 4;
-
-/// Returns true if the first report shows the end of a window that began with its request, and later ones announce several times before the
-/// ends of the windows that follow each other from there: restorations of a counter that slides.
-fn shows_restorations(events: &[Event<'_>]) -> bool {
-    let slack = Tolerance::ROUNDING.seconds() * SECOND;
-    let admitted = events.iter().filter(|event| event.is_admitted());
-    let mut reports = admitted.filter_map(|event| Some((event, event.report?)));
-    let Some((first, begin)) = reports.next().filter(|(first, report)| report.used <= first.cost) else { return false };
-    let inner = |event: &Event<'_>, reset: i64| {
-        let windows = (event.arrival.0 - begin.reset).div_euclid(MINUTE) + 1;
-        event.arrival.0 > first.arrival.1 && reset + slack < begin.reset + windows * MINUTE
-    };
-    let mut announced: Vec<i64> =
-        reports.filter(|(event, report)| inner(event, report.reset)).map(|(_, report)| report.reset).collect();
-    announced.sort_unstable();
-    announced.dedup_by(|later, earlier| *later - *earlier <= slack);
-    announced.len() >= SEVERAL
+/// The choices of failed requests that these outcomes can distinguish.
+fn kinds_of_failures(outcomes: &[Outcome]) -> Vec<Failed> {
+    let mut distinguished: HashSet<Vec<bool>> = HashSet::from([vec![false; outcomes.len()]]);
+    let mut kinds = Failed::ALL.to_vec();
+    kinds.retain(|which| distinguished.insert(outcomes.iter().map(|outcome| which.include(*outcome)).collect()));
+    kinds
 }
 
 /// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
-fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
-    let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
-    let outcomes = [Outcome::MalformedBody, Outcome::Malformed, Outcome::Missing].map(occurs);
-    let kinds: &[Failed] = match outcomes {
-        [false, false, false] => &[],
-        [true, true, true] => &[Failed::Any, Failed::Malformed, Failed::Missing, Failed::MalformedBody],
-        [true, true, false] => &[Failed::Any, Failed::MalformedBody],
-        [true, false, true] | [false, true, true] => &[Failed::Any, Failed::Malformed, Failed::Missing],
-        _ => &[Failed::Any],
-    };
+fn hypotheses(figures: &[Figures], events: &[Event<'_>], common: CommonFacts) -> Vec<Hypothesis> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for event in events {
+        if !outcomes.contains(&event.outcome) {
+            outcomes.push(event.outcome);
+        }
+    }
+    let kinds = kinds_of_failures(&outcomes);
     let mut failures = vec![Failures::Count];
     failures.extend(kinds.iter().map(|which| Failures::Free(*which)));
     failures.extend(kinds.iter().map(|which| Failures::GivenBack(*which)));
-    let refusals: &[bool] = if occurs(Outcome::Refused) { &[false, true] } else { &[false] };
+    let refusals: &[bool] = if outcomes.contains(&Outcome::Refused) { &[false, true] } else { &[false] };
     // Where each Reset is the end of a minute, the next restoration is like the end of the window. Without a `Date`, nothing shows when the
     // minutes of such a count begin.
     let is_next_known = events.iter().all(|event| event.date().is_some())
         && events.iter().any(|event| event.report.is_some_and(|report| report.reset.rem_euclid(MINUTE) != 0));
     let is_likely = |cut: &Cut| match cut {
-        Cut::WeightedNext { on_clock } => is_next_known && (*on_clock || shows_restorations(events)),
+        Cut::WeightedNext { on_clock } => is_next_known && (*on_clock || common.shows_restorations),
         _ => true,
     };
     let (slot, mut all) = (slot_of(events), Vec::new());

@@ -10,6 +10,7 @@ pub use cost::Costly;
 
 use std::collections::BTreeMap;
 
+use super::common::{self, CommonFacts};
 use super::keys::{Answer, KeyLimits, Limiter};
 use super::{Explanation, Finding, Others, Part};
 use crate::history::Entry;
@@ -18,7 +19,7 @@ impl<'h> KeyLimits<'h> {
     /// The best explanation of the responses to the key.
     #[must_use]
     pub fn explanation(&self) -> &Explanation<'h> {
-        self.explanation.get_or_init(|| Explanation::of(&self.parts(), self.plan_limits(), self.is_exclusive()))
+        self.explanation.get_or_init(|| Explanation::of(&self.parts(), self.plan_limits(), self.common()))
     }
 
     /// The responses that contradict every way of counting if only the run uses the key, where other clients explain them. `--exclusive-key`
@@ -28,7 +29,8 @@ impl<'h> KeyLimits<'h> {
         if self.explanation().hypothesis.others == Others::Nobody {
             return Vec::new();
         }
-        Explanation::of(&self.parts(), self.plan_limits(), true).findings
+        let exclusive = CommonFacts { is_exclusive: true, ..self.common() };
+        Explanation::of(&self.parts(), self.plan_limits(), exclusive).findings
     }
 
     /// Returns true if only the run uses the key. Requests that a sample does not contain count as those of other clients.
@@ -36,12 +38,16 @@ impl<'h> KeyLimits<'h> {
         self.history.context.exclusive_key && self.history.is_run()
     }
 
+    fn common(&self) -> CommonFacts {
+        CommonFacts { is_exclusive: self.is_exclusive(), shows_restorations: common::shows_restorations(self.history) }
+    }
+
     /// The best explanation of the responses to some of the requests.
     #[must_use]
     pub fn explanation_of(&self, is_included: impl Fn(&Entry<'_>) -> bool) -> Explanation<'h> {
         let mut parts = self.parts();
         parts.retain(|(entry, _)| is_included(entry));
-        Explanation::of(&parts, self.plan_limits(), self.is_exclusive())
+        Explanation::of(&parts, self.plan_limits(), self.common())
     }
 
     /// The requests that bear on the key, in the order of sending.
@@ -81,6 +87,6 @@ impl<'h> Limiter<'h> {
         // A request that certainly came with one key may bear on others.
         parts.sort_by_key(|(entry, part)| (entry.exchange.number, !part.is_own));
         parts.dedup_by_key(|(entry, _)| entry.exchange.number);
-        Some(Explanation::of(&parts, first.plan_limits(), first.is_exclusive()))
+        Some(Explanation::of(&parts, first.plan_limits(), first.common()))
     }
 }
