@@ -326,15 +326,16 @@ fn uses(builder: TraceBuilder, request: Request, status: u16, cost: u64, remaini
     builder.ask(request, status, String::new()).with_rate_limit(*remaining, 60)
 }
 
-fn malformed_body(builder: TraceBuilder, remaining: u64) -> TraceBuilder {
-    builder.refused_create(400).with_rate_limit(remaining, 60)
+fn malformed_body(builder: TraceBuilder, status: u16, remaining: u64) -> TraceBuilder {
+    let request = Request::new("POST", "/pets").json("{");
+    builder.ask(request, status, String::new()).with_rate_limit(remaining, 60)
 }
 
 #[test]
 fn a_server_may_spare_malformed_requests_and_count_another_refusal() {
     let of_orders = |status, cost| {
         of_rounds(|builder, remaining| {
-            let builder = malformed_body(malformed_body(builder, *remaining), *remaining);
+            let builder = malformed_body(malformed_body(builder, 400, *remaining), 400, *remaining);
             let builder = uses(builder, Request::new("GET", "/store/orders"), status, cost, remaining);
             *remaining -= 1;
             builder.list(200, *remaining, 60)
@@ -352,7 +353,7 @@ fn a_server_may_spare_malformed_requests_and_count_another_refusal() {
 fn a_server_may_spare_malformed_bodies_and_count_malformed_queries() {
     let of_list = |cost| {
         of_rounds(|builder, remaining| {
-            let builder = malformed_body(builder, *remaining);
+            let builder = malformed_body(builder, 400, *remaining);
             let builder = uses(builder, Request::new("GET", "/pets").query("limit=0"), 400, 1, remaining);
             *remaining -= cost;
             builder.list(200, *remaining, 60)
@@ -366,9 +367,9 @@ fn a_server_may_spare_malformed_bodies_and_count_malformed_queries() {
 fn a_server_may_spare_one_status_of_malformed_requests_and_count_another() {
     let of_creations = |spared, counted, cost| {
         of_rounds(|builder, remaining| {
-            let builder = builder.refused_create(spared).with_rate_limit(*remaining, 60);
+            let builder = malformed_body(builder, spared, *remaining);
             *remaining -= 1;
-            let builder = builder.refused_create(counted).with_rate_limit(*remaining, 60);
+            let builder = malformed_body(builder, counted, *remaining);
             *remaining -= cost;
             builder.list(200, *remaining, 60)
         })
@@ -381,13 +382,28 @@ fn a_server_may_spare_one_status_of_malformed_requests_and_count_another() {
 }
 
 #[test]
+fn a_server_may_spare_malformed_bodies_and_count_a_pet_that_it_refuses() {
+    let of_pets = |cost| {
+        of_rounds(|builder, remaining| {
+            let builder = malformed_body(builder, 422, *remaining);
+            *remaining -= cost;
+            let builder = builder.refused_create(422).with_rate_limit(*remaining, 60);
+            *remaining -= 1;
+            builder.list(200, *remaining, 60)
+        })
+    };
+    assert_eq!([of_pets(0).2, of_pets(1).2], [[], []]);
+    assert_ne!(of_pets(3).2, [], "a request counts once");
+}
+
+#[test]
 fn a_spared_request_may_count_for_others_until_it_has_been_dealt_with() {
     let beside = |counted_meanwhile| {
         let mut number = 2;
         of_rounds(|builder, remaining| {
-            let builder = malformed_body(builder, *remaining);
+            let builder = malformed_body(builder, 400, *remaining);
             *remaining -= 1;
-            let builder = malformed_body(builder, *remaining).list(200, *remaining - counted_meanwhile, 60);
+            let builder = malformed_body(builder, 400, *remaining).list(200, *remaining - counted_meanwhile, 60);
             number += 3;
             builder.together(number - 1..=number)
         })

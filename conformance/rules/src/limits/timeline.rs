@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::hypothesis::{Figures, Outcome, Span};
 use crate::history::Entry;
-use crate::request::{Operation, PetId};
+use crate::request::{CreateBody, Operation, PetId};
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::RateHeaders;
 
@@ -317,10 +317,13 @@ fn outcome(entry: &Entry<'_>) -> Outcome {
     // An identifier that is no int64 may be malformed, or that of an animal which does not exist, whatever the response says.
     let is_of_no_integer = matches!(&entry.operation, Operation::Get(id) if !matches!(id, PetId::Int64(_)));
     let is_creation = matches!(entry.operation, Operation::Create(_));
+    // A body that is a NewPet may be refused for another reason, for example because it is nested deeply.
+    let is_of_pet = matches!(entry.operation, Operation::Create(CreateBody::NewPet(..) | CreateBody::Unclear));
     match entry.status() {
         Some(200..=399) => Outcome::Succeeded,
         Some(429) => Outcome::Refused,
         Some(400..=499) if is_of_no_integer => Outcome::Unknown,
+        Some(400 | 422) if is_of_pet => Outcome::Unknown,
         Some(404 | 410) => Outcome::Failed { status: 404, is_creation },
         Some(status @ (400 | 422)) => Outcome::Failed { status, is_creation },
         // A server may count a request that it refuses for another reason like a success, like a malformed one, or not at all.
