@@ -58,6 +58,12 @@ pub(super) fn faults() -> Vec<Fault> {
             .turns([404, 500], |request| request.id().is_some_and(|id| i32::try_from(id).is_err())),
         fault("get.not-found.cut-to-32-bits", "Of an id only the lower 32 bits are looked up.")
             .edit(|request, _| request.look_up(|id| Some(id.parse::<i64>().ok()? & 0xffff_ffff))),
+        fault("get.not-found.the-one-before", "An id that no animal has gets the animal whose id is one less.").edit(
+            |request, server| {
+                let is_next = |id: &i64| server.pet(*id).is_none() && server.pet(*id - 1).is_some();
+                request.look_up(|id| Some(id.parse().ok().filter(is_next)? - 1));
+            },
+        ),
         fault("get.malformed-id.malformed-crash", "A malformed id gets 500.")
             .turns([404, 500], Request::gets_malformed),
         fault("get.malformed-id.malformed-422", "A malformed id gets 422.").turns([404, 422], Request::gets_malformed),

@@ -7,7 +7,7 @@ use crate::history::{Animal, Entry, Era};
 use crate::request::PetId;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
-use crate::sentence::sentence;
+use crate::sentence::{Sentence, sentence};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -24,18 +24,22 @@ fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let shown = entry.animals().first().and_then(|animal| animal.id());
         let expected = sentence!("200 and the animal {}", id);
         if status == 200 && shown != Some(id) {
-            let found = match entry.value() {
-                Some(animal @ Json::Object(_)) => sentence!("an animal with the id {}", Animal(animal).shown("id")),
-                Some(other) => sentence!("{} in place of an animal", other.kind()),
-                None => "a body that is not JSON".into(),
-            };
-            judgement.fail(&[entry], expected, found);
+            judgement.fail(&[entry], expected, shown_instead(entry));
         } else if !history.expectation(entry).admits(status) {
             judgement.fail(&[entry], expected, answered(entry));
         } else if status == 200 || history.era(entry) != Era::Before {
             judgement.hold();
         }
         // The other lawful response is 404 for an animal that need not be readable yet. It shows nothing.
+    }
+}
+
+/// The contents of a response that does not show the animal that was asked for.
+fn shown_instead(entry: &Entry<'_>) -> Sentence {
+    match entry.value() {
+        Some(animal @ Json::Object(_)) => sentence!("an animal with the id {}", Animal(animal).shown("id")),
+        Some(other) => sentence!("{} in place of an animal", other.kind()),
+        None => "a body that is not JSON".into(),
     }
 }
 
@@ -58,9 +62,15 @@ fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let (PetId::Int64(id), Some(status)) = (id, entry.status()) else { continue };
         let expectation = history.expectation(entry);
         if history.is_shown_elsewhere(id, entry) {
-            // If no earlier response shows the animal, it may not have existed yet: 200 and 404 are lawful, and nothing else.
-            if history.known(id, entry).is_none() && !expectation.admits(status) {
-                judgement.fail(&[entry], sentence!("the animal {}, or 404 before it is there", id), answered(entry));
+            // If no earlier response shows the animal, it may not have existed yet: itself and 404 are lawful, and nothing else.
+            let expected = sentence!("the animal {}, or 404 before it is there", id);
+            if history.known(id, entry).is_some() {
+                continue;
+            }
+            if !expectation.admits(status) {
+                judgement.fail(&[entry], expected, answered(entry));
+            } else if status == 200 && entry.animals_with(id).next().is_none() && !shows_as_text(entry, id) {
+                judgement.fail(&[entry], expected, shown_instead(entry));
             }
             continue;
         }

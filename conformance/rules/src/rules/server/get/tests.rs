@@ -37,6 +37,13 @@ fn before_it_is_there_an_animal_is_found_or_not_and_nothing_else() {
     for status in [201, 204, 301, 400, 500] {
         assert_eq!(asked(status), [[1]], "{status}");
     }
+    let shown = |body: String| {
+        let early = TraceBuilder::new().fetch(7, 200, body);
+        early.create(7).wait(6).get(7, Some("sold")).failures_of("get.not-found")
+    };
+    assert_eq!(shown(animal(7, "sold")), [[0; 0]; 0]);
+    assert_eq!(shown(animal(6, "sold")), [[1]], "another animal");
+    assert_eq!(shown("null".to_owned()), [[1]]);
     let there = TraceBuilder::new().get(7, Some("sold")).get(7, Some("sold"));
     assert_eq!(there.failures_of("get.not-found"), [[0; 0]; 0], "an animal of another client may have been there");
 }
