@@ -93,11 +93,9 @@ pub use animal_store_rules::trace::keys::ApiKey;
 pub use animal_store_rules::verdict::{Status, Verdict};
 pub use events::{Answer, Event, Listener};
 pub use interrupt::Interrupt;
-pub use options::{
-    Budget, Earlier, Invoked, Judging, Options, Rate, Resolved, Transport, UnusableOptions, normal_base_url,
-};
+pub use options::{Budget, Earlier, Invoked, Judging, Options, Resolved, Transport, UnusableOptions, normal_base_url};
 pub use probes::plan::RunPlan;
 pub use probes::session::Stop;
-pub use probes::target::{KeyHint, ObstacleKind, UnusableTarget};
+pub use probes::target::{ObstacleKind, UnusableTarget};
 pub use report::{Implementation, Report};
 pub use run::judge::{Judge, RunError, conclude, context};

@@ -1,7 +1,7 @@
 //! The options of a run.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -99,54 +99,14 @@ pub struct Transport {
     pub headers: Vec<(String, String)>,
 }
 
-/// A number of requests in a second: `10/s`.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Rate(NonZeroU32);
-
-impl Rate {
-    /// The least time between two requests.
-    pub(crate) fn interval(self) -> Duration {
-        Duration::from_secs(1) / self.0.get()
-    }
-}
-
-impl FromStr for Rate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Rate, String> {
-        let number = text.strip_suffix("/s").and_then(|number| number.parse().ok());
-        number.map(Rate).ok_or_else(|| format!("`{text}` does not have the form N/s, such as 10/s"))
-    }
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/s", self.0)
-    }
-}
-
 /// The address of a host and port, instead of the addresses that the host name resolves to: `api.example.com:443:192.0.2.7`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Resolved {
-    host: String,
-    port: u16,
-    address: IpAddr,
-}
-
-impl Resolved {
-    /// The name of the host, and the address of a connection to it. The port is that of the URL.
-    pub(crate) fn socket(&self) -> (&str, SocketAddr) {
-        (&self.host, SocketAddr::new(self.address, self.port))
-    }
-
-    /// Returns true if the host and port are those of this address of the service.
-    fn is_of(&self, address: &str) -> bool {
-        let url = reqwest::Url::parse(address);
-        url.is_ok_and(|url| {
-            url.domain().is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
-                && url.port_or_known_default() == Some(self.port)
-        })
-    }
+    text: String,
+    /// The name of the host.
+    pub(crate) host: String,
+    /// The address of a connection to the host, with the port of the URL.
+    pub(crate) socket: SocketAddr,
 }
 
 impl FromStr for Resolved {
@@ -158,16 +118,13 @@ impl FromStr for Resolved {
         let (port, address) = rest.split_once(':').ok_or_else(wrong)?;
         let address = address.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(address);
         let (port, address) = port.parse().ok().zip(address.parse().ok()).ok_or_else(wrong)?;
-        Ok(Resolved { host: host.to_owned(), port, address })
+        Ok(Resolved { text: text.to_owned(), host: host.to_owned(), socket: SocketAddr::new(address, port) })
     }
 }
 
 impl fmt::Display for Resolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.address {
-            IpAddr::V4(address) => write!(f, "{}:{}:{address}", self.host, self.port),
-            IpAddr::V6(address) => write!(f, "{}:{}:[{address}]", self.host, self.port),
-        }
+        self.text.fmt(f)
     }
 }
 
@@ -235,7 +192,7 @@ pub struct Budget {
     pub wait: Duration,
     /// The maximum number of requests in a second, for gateways with a limit on bursts. Without one, a run sends as fast as the service
     /// answers and its limits allow.
-    pub rate: Option<Rate>,
+    pub rate: Option<NonZeroU32>,
     /// The maximum number of requests. The default is [`Options::MAX_REQUESTS`].
     pub max_requests: usize,
     /// The maximum duration of the run: no request or wait begins that would exceed it. The default is [`Options::MAX_DURATION`].
@@ -287,9 +244,6 @@ pub enum UnusableOptions {
         "{0} applies to no address of the service: name the host and port of --base-url or of a --replica, the host not as a number"
     )]
     NotResolved(String),
-    /// Two addresses are given for one host.
-    #[error("{0} gives its host a second address: judge one address after the other")]
-    ResolvedTwice(String),
     /// An address is given twice, so it is no other replica.
     #[error("{0} is given twice: name each address of the service once, as the base URL or as a replica")]
     SameAddress(String),
@@ -354,7 +308,7 @@ impl Options {
         add("--profile", (profile != Profile::default()).then(|| profile.as_str().to_owned()));
         judging.scope.only.iter().for_each(|id| add("--only", Some(id.clone())));
         judging.scope.skip.iter().for_each(|id| add("--skip", Some(id.clone())));
-        add("--rate", budget.rate.map(|rate| rate.to_string()));
+        add("--rate", budget.rate.map(|rate| format!("{rate}/s")));
         add("--max-requests", number(budget.max_requests, Options::MAX_REQUESTS));
         add("--max-duration", seconds(budget.max_duration, Options::MAX_DURATION));
         add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
@@ -400,15 +354,14 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// The host and port must be those of an address of the service, and have no other address yet.
+    /// The host and port must be those of an address of the service.
     pub fn resolve(&mut self, resolved: &Resolved) -> Result<(), UnusableOptions> {
-        if !self.transport.addresses().any(|address| resolved.is_of(address)) {
+        let is_of = |url: reqwest::Url| {
+            url.domain().is_some_and(|host| host.eq_ignore_ascii_case(&resolved.host))
+                && url.port_or_known_default() == Some(resolved.socket.port())
+        };
+        if !self.transport.addresses().any(|address| reqwest::Url::parse(address).is_ok_and(is_of)) {
             return Err(UnusableOptions::NotResolved(resolved.to_string()));
-        }
-        let is_other =
-            |other: &Resolved| other.host.eq_ignore_ascii_case(&resolved.host) && other.address != resolved.address;
-        if self.transport.resolved.iter().any(is_other) {
-            return Err(UnusableOptions::ResolvedTwice(resolved.to_string()));
         }
         self.transport.resolved.push(resolved.clone());
         Ok(())
@@ -485,8 +438,6 @@ mod tests {
         for elsewhere in ["api.example.com:80:192.0.2.7", "h:443:192.0.2.7"] {
             assert!(matches!(resolve(&mut options, elsewhere), Err(UnusableOptions::NotResolved(_))), "{elsewhere}");
         }
-        let twice = resolve(&mut options, "h:2:192.0.2.8");
-        assert!(matches!(twice, Err(UnusableOptions::ResolvedTwice(_))));
         for wrong in ["h", "h:2", "h:2:elsewhere", ":2:192.0.2.7", "h:x:192.0.2.7", "h:2:192.0.2.7:3"] {
             assert!(wrong.parse::<Resolved>().is_err(), "{wrong}");
         }

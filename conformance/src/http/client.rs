@@ -84,10 +84,8 @@ impl Client {
 
     /// Sends one request as [`Client::send`] does, with this identifier in [`REQUEST_ID`], unless the options set this field.
     pub async fn send_as(&self, request: &Request, id: Option<&str>) -> Outcome {
-        match self.exchange(request, id.filter(|_| !self.transport.sets(REQUEST_ID))).await {
-            Ok(response) => Outcome::Response(response),
-            Err(failure) => Outcome::Failed(failure),
-        }
+        let sent = self.exchange(request, id.filter(|_| !self.transport.sets(REQUEST_ID))).await;
+        sent.map_or_else(Outcome::Failed, Outcome::Response)
     }
 
     /// Checks whether a server responds at an address, and returns the head of the response without its body. The request has no key,
@@ -163,7 +161,12 @@ impl Client {
                     (body, cut) = (Vec::new(), true);
                     break;
                 }
-                Err(error) => return Err(within_response(&error)),
+                Err(error) => {
+                    let failure = describe(&error);
+                    // After its head, a response has begun.
+                    let kind = if failure.kind.is_end() { FailureKind::Broken } else { failure.kind };
+                    return Err(Failure { kind, ..failure });
+                }
             };
             let room = MAX_BODY - body.len();
             if chunk.len() > room {
@@ -235,8 +238,8 @@ fn build(
         }
         None => builder.no_proxy(),
     };
-    for (host, socket) in transport.resolved.iter().map(Resolved::socket) {
-        builder = builder.resolve(host, socket);
+    for Resolved { host, socket, .. } in &transport.resolved {
+        builder = builder.resolve(host, *socket);
     }
     if let Some(path) = &transport.unix_socket {
         // The hosts of the addresses are not connected to.
@@ -266,13 +269,6 @@ fn describe(error: &reqwest::Error) -> Failure {
         errors::end_of_connection(error).unwrap_or(FailureKind::Broken)
     });
     Failure { kind, detail }
-}
-
-/// A failure after the head of a response.
-fn within_response(error: &reqwest::Error) -> Failure {
-    let failure = describe(error);
-    let kind = if failure.kind.is_end() { FailureKind::Broken } else { failure.kind };
-    Failure { kind, ..failure }
 }
 
 #[cfg(test)]

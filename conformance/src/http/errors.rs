@@ -41,18 +41,15 @@ pub fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
 #[must_use]
 pub fn end_of_connection(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    let system = |kinds: &[ErrorKind]| {
-        causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|error| kinds.contains(&error.kind()))
-    };
-    let http = || {
-        let mut errors = causes(error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
-        errors.any(|error| error.is_incomplete_message() || error.is_canceled())
-    };
-    if system(&[BrokenPipe, ConnectionAborted, ConnectionReset]) {
-        Some(FailureKind::Reset)
-    } else {
-        (system(&[UnexpectedEof]) || http()).then_some(FailureKind::Closed)
+    let system = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let kinds: Vec<ErrorKind> = system.collect();
+    let is_cut = |error: &hyper::Error| error.is_incomplete_message() || error.is_canceled();
+    if kinds.iter().any(|kind| matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset)) {
+        return Some(FailureKind::Reset);
     }
+    let is_closed =
+        kinds.contains(&UnexpectedEof) || causes(error).filter_map(|cause| cause.downcast_ref()).any(is_cut);
+    is_closed.then_some(FailureKind::Closed)
 }
 
 /// Returns true if the chunk extensions of a body (RFC 9112 section 7.1.1) are longer than the client reads.

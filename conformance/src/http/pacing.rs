@@ -43,7 +43,6 @@ fn advise(wait: Duration) -> Advice {
 }
 
 /// The window that a response reports, if its header fields can be read.
-#[must_use]
 pub(crate) fn window_of(exchange: &Exchange) -> Option<Window> {
     rate_limit::read(exchange.response()?).window()
 }
@@ -52,7 +51,6 @@ pub(crate) fn window_of(exchange: &Exchange) -> Option<Window> {
 /// fit.
 ///
 /// Remaining may be reported before the request is counted, so both 0 and 1 may mean that the window is exhausted.
-#[must_use]
 pub(crate) fn before_many(exchange: &Exchange, count: usize) -> Advice {
     let Some(window) = window_of(exchange) else { return Advice::Go };
     // With a limit this small, every batch would wait for a reset.
@@ -65,14 +63,12 @@ pub(crate) fn before_many(exchange: &Exchange, count: usize) -> Advice {
 
 /// The number of concurrent requests to send in this window: Remaining, but at least one. A reset may restore a single request of many,
 /// for example where each request counts for a minute of its own.
-#[must_use]
 pub(crate) fn room(window: Window) -> usize {
     usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX)
 }
 
 /// Returns true if a response asks its client to wait: a 429, or the 403 of a second limit in front of the service, whose `Retry-After`
 /// names a time that is not too long. Any 403 is lawful for `GET /store/orders`.
-#[must_use]
 pub(crate) fn asks_to_wait(exchange: &Exchange) -> bool {
     match exchange.status() {
         Some(429) => true,
@@ -87,7 +83,6 @@ pub(crate) fn asks_to_wait(exchange: &Exchange) -> bool {
 
 /// The advice after a refusal: wait as long as `Retry-After` says, as rules read it, else until the reset. After a refusal without either,
 /// wait for [`MOMENT`] at first, and later for a whole minute, after which any window of a minute has ended.
-#[must_use]
 pub(crate) fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
     let backoff = MOMENT.mul_f64(f64::from(2_u32.saturating_pow(attempt.min(6))) * (1.0 + jitter));
     let unannounced = if attempt == 0 { backoff } else { Tolerance::LONGEST_MINUTE.unsigned() };
@@ -100,7 +95,6 @@ pub(crate) fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> A
 /// The time from a refusal until the key may be used again, as the server announces it: by `Retry-After`, else by the reset. If the clocks
 /// of `Date` and of the judge differ by little, a `Retry-After` that is a time has passed when it has passed on both: a gateway may write
 /// `Date`.
-#[must_use]
 pub(crate) fn announced(refused: &Exchange) -> Option<Duration> {
     let response = refused.response()?;
     let asked_for = retry_after::read(response).ok().map(|retry_after| {
@@ -118,7 +112,6 @@ fn until(time: i64, exchange: &Exchange) -> SignedDuration {
 
 /// The time of a response, by the clock that its Unix times refer to: its `Date`, unless only the judge's own clock puts the end of the
 /// window within the next minute. Then a gateway wrote `Date`.
-#[must_use]
 pub(crate) fn answered_at(exchange: &Exchange) -> Timestamp {
     let dated = exchange.answered_at();
     let is_near = |reset: i64, now: Timestamp| {

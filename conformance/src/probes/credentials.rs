@@ -13,21 +13,26 @@ use animal_store_rules::trace::exchange::Request;
 
 /// The request that is sent without the key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Asked {
-    /// A valid request.
-    Operation(Target),
-    /// A GET with this path and query, in which anything may be wrong.
-    Path(&'static str),
-    /// A creation with this body, in which anything may be wrong.
-    Body(&'static str),
-    /// A valid creation under another media type.
-    Labelled(&'static str),
-    /// A valid creation at another path.
-    CreateAt(&'static str),
+struct Asked {
+    /// The path, in which `{petId}` stands for the id of an animal, and the query, in which anything may be wrong.
+    target: &'static str,
+    media_type: &'static str,
+    /// The template of the body of a creation, in which anything may be wrong; none for a GET.
+    body: Option<&'static str>,
 }
 
-use Asked::{Body, CreateAt, Labelled, Operation, Path};
-use Target::{Create, Get, List, Orders};
+const fn get(target: &'static str) -> Asked {
+    Asked { target, media_type: "", body: None }
+}
+
+const fn post(body: &'static str) -> Asked {
+    Asked { target: "/pets", media_type: "application/json", body: Some(body) }
+}
+
+const LIST: Asked = get("/pets");
+const GET: Asked = get("/pets/{petId}");
+const ORDERS: Asked = get("/store/orders");
+const CREATE: Asked = post(ANIMAL);
 
 /// A credential in words, and the value of `Authorization`, with placeholders; none without the field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,49 +65,49 @@ const ANIMAL: &str = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"
 
 /// The requests without the key that the tour sends.
 const FIRST: &[(Asked, Form)] = &[
-    (Operation(List), NONE),
-    (Operation(Get), NONE),
-    (Operation(Orders), NONE),
-    (Operation(Create), NONE),
-    (Path("/pets?status=lost"), UNKNOWN),
-    (Operation(Get), UNKNOWN),
-    (Operation(Orders), UNKNOWN),
-    (Operation(Create), UNKNOWN),
-    (Path("/pets/9223372036854775807"), NONE),
-    (Path("/pets?limit=0"), NONE),
-    (Path("/pets/not-a-number"), form("with a letter and the key", "Bearer x@KEY@")),
-    (Operation(List), form("with the key and a letter more", "Bearer @KEY@x")),
-    (Operation(Get), form("with the key and a letter less", "Bearer @KEY|shorter@")),
-    (Operation(Orders), form("with the key without a scheme", "@KEY@")),
-    (Operation(List), form("with an empty key", "Bearer")),
-    (Operation(Get), form("with the key under Token", "Token @KEY@")),
-    (Operation(List), form("with the key under Basic, encoded", "Basic @KEY|basic-both@")),
-    (Operation(List), form("with another last letter", "Bearer @KEY|other-end@")),
-    (Operation(List), ELSEWHERE),
-    (Operation(List), form("with the key in another case", "Bearer @KEY|toggle@")),
-    (Operation(Create), form("with the key and a word more", "Bearer @KEY@ more")),
-    (Body("{"), NONE),
-    (Body(""), form("with a long unknown key", "Bearer @UNKNOWN@@*12:-and-longer-than-others@")),
-    (Body(r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#), NONE),
+    (LIST, NONE),
+    (GET, NONE),
+    (ORDERS, NONE),
+    (CREATE, NONE),
+    (get("/pets?status=lost"), UNKNOWN),
+    (GET, UNKNOWN),
+    (ORDERS, UNKNOWN),
+    (CREATE, UNKNOWN),
+    (get("/pets/9223372036854775807"), NONE),
+    (get("/pets?limit=0"), NONE),
+    (get("/pets/not-a-number"), form("with a letter and the key", "Bearer x@KEY@")),
+    (LIST, form("with the key and a letter more", "Bearer @KEY@x")),
+    (GET, form("with the key and a letter less", "Bearer @KEY|shorter@")),
+    (ORDERS, form("with the key without a scheme", "@KEY@")),
+    (LIST, form("with an empty key", "Bearer")),
+    (GET, form("with the key under Token", "Token @KEY@")),
+    (LIST, form("with the key under Basic, encoded", "Basic @KEY|basic-both@")),
+    (LIST, form("with another last letter", "Bearer @KEY|other-end@")),
+    (LIST, ELSEWHERE),
+    (LIST, form("with the key in another case", "Bearer @KEY|toggle@")),
+    (CREATE, form("with the key and a word more", "Bearer @KEY@ more")),
+    (post("{"), NONE),
+    (post(""), form("with a long unknown key", "Bearer @UNKNOWN@@*12:-and-longer-than-others@")),
+    (post(r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#), NONE),
 ];
 
 /// The requests without the key after the tour that are no near misses of a credential alone.
 const FURTHER: &[(Asked, Form)] = &[
-    (Operation(Get), ELSEWHERE),
-    (Operation(Orders), ELSEWHERE),
-    (Operation(Create), ELSEWHERE),
-    (Operation(List), UNKNOWN_AND_ELSEWHERE),
-    (Operation(Create), UNKNOWN_AND_ELSEWHERE),
-    (Operation(List), TWICE),
-    (Operation(Create), TWICE),
-    (Path("/pets?limit=101"), UNKNOWN),
-    (Path("/pets/4611686018427387904"), UNKNOWN),
-    (Body(r#"{"categoryId":@CATEGORY@}"#), UNKNOWN),
-    (Body(r#"{"name":"@NAME@","categoryId":"x"}"#), form("with the key and a letter less", "Bearer @KEY|shorter@")),
-    (Labelled("text/plain"), NONE),
-    (Labelled("application/x-www-form-urlencoded"), UNKNOWN),
-    (Path("/pets/"), NONE),
-    (CreateAt("/pets/"), NONE),
+    (GET, ELSEWHERE),
+    (ORDERS, ELSEWHERE),
+    (CREATE, ELSEWHERE),
+    (LIST, UNKNOWN_AND_ELSEWHERE),
+    (CREATE, UNKNOWN_AND_ELSEWHERE),
+    (LIST, TWICE),
+    (CREATE, TWICE),
+    (get("/pets?limit=101"), UNKNOWN),
+    (get("/pets/4611686018427387904"), UNKNOWN),
+    (post(r#"{"categoryId":@CATEGORY@}"#), UNKNOWN),
+    (post(r#"{"name":"@NAME@","categoryId":"x"}"#), form("with the key and a letter less", "Bearer @KEY|shorter@")),
+    (Asked { media_type: "text/plain", ..CREATE }, NONE),
+    (Asked { media_type: "application/x-www-form-urlencoded", ..CREATE }, UNKNOWN),
+    (get("/pets/"), NONE),
+    (Asked { target: "/pets/", ..CREATE }, NONE),
 ];
 
 /// The number of requests without a valid key that a run of this scope sends in the tour.
@@ -113,7 +118,7 @@ pub(super) fn in_tour(scope: &Scope) -> usize {
 /// The number of these requests that a run of this scope sends.
 fn count(asked: &[(Asked, Form)], scope: &Scope) -> usize {
     let is_sent = |(asked, form): &&(Asked, Form)| {
-        (scope.sends_unknown_keys() || *form == NONE) && (scope.profile.creates() || !asked.could_create())
+        (scope.sends_unknown_keys() || *form == NONE) && (scope.profile.creates() || asked.body.is_none())
     };
     asked.iter().filter(is_sent).count()
 }
@@ -141,7 +146,7 @@ pub(super) async fn run(session: &mut Session<'_>, amount: Amount, scope: &Scope
     for row in deck::keyless(session.seed).into_iter().filter(|row| amount.includes(row)) {
         let drawn = [Target::ALL[session.random.usize(..Target::ALL.len())]];
         let targets: &[Target] = if row.at.is_empty() { &drawn } else { row.at };
-        for target in targets.iter().filter(|target| creates || **target != Create) {
+        for target in targets.iter().filter(|target| creates || **target != Target::Create) {
             let values = OwnValues::next(session, Some(id));
             let Some(request) = row.request(*target, &values.borrowed()) else { continue };
             session.step(row.step(*target));
@@ -154,7 +159,7 @@ pub(super) async fn run(session: &mut Session<'_>, amount: Amount, scope: &Scope
 
 async fn send(session: &mut Session<'_>, asked: &[(Asked, Form)], id: i64, scope: &Scope) -> Result<(), Stop> {
     let key = session.key();
-    for (asked, form) in asked.iter().filter(|(asked, _)| scope.profile.creates() || !asked.could_create()) {
+    for (asked, form) in asked.iter().filter(|(asked, _)| scope.profile.creates() || asked.body.is_none()) {
         let (request, named) = asked.request(session, id);
         let values = OwnValues::next(session, Some(id));
         let Some(request) = form.apply(request, &values.borrowed()) else { continue };
@@ -191,35 +196,24 @@ impl Form {
 }
 
 impl Asked {
-    /// Returns true if a broken server could create an animal for the request.
-    fn could_create(self) -> bool {
-        matches!(self, Operation(Create) | Body(_) | Labelled(_) | CreateAt(_))
-    }
-
     /// The request, and its name for steps, without ids and names of animals.
     fn request(self, session: &mut Session<'_>, id: i64) -> (Request, String) {
-        let mut post = |path: &str, template: &str| Request::new("POST", path).json(filled(session, template).1);
-        match self {
-            Operation(List) => (Request::new("GET", "/pets"), "GET /pets".to_owned()),
-            Operation(Get) => (Request::new("GET", format!("/pets/{id}")), "GET /pets/{petId}".to_owned()),
-            Operation(Orders) => (Request::new("GET", "/store/orders"), "GET /store/orders".to_owned()),
-            Operation(Create) => (post("/pets", ANIMAL), "POST /pets".to_owned()),
-            Path(target) => {
-                let (path, query) = target.split_once('?').unwrap_or((target, ""));
-                let request = Request::new("GET", path);
-                let request = if query.is_empty() { request } else { request.query(query) };
-                (request, format!("GET {target}"))
-            }
-            Body(template) => {
-                let named = if template.is_empty() { "(no body)".to_owned() } else { template.replace('@', "") };
-                (post("/pets", template), format!("POST /pets {named}"))
-            }
-            Labelled(media_type) => {
-                let body = filled(session, ANIMAL).1;
-                (Request::new("POST", "/pets").body(media_type, body), format!("POST /pets as {media_type}"))
-            }
-            CreateAt(path) => (post(path, ANIMAL), format!("POST {path}")),
-        }
+        let Asked { target, media_type, body } = self;
+        let path = target.replace("{petId}", &id.to_string());
+        let Some(template) = body else {
+            let request = match path.split_once('?') {
+                Some((path, query)) => Request::new("GET", path).query(query),
+                None => Request::new("GET", path),
+            };
+            return (request, format!("GET {target}"));
+        };
+        let named = match template {
+            _ if media_type != CREATE.media_type => format!("POST /pets as {media_type}"),
+            ANIMAL => format!("POST {target}"),
+            "" => "POST /pets (no body)".to_owned(),
+            defective => format!("POST /pets {}", defective.replace('@', "")),
+        };
+        (Request::new("POST", path).body(media_type, filled(session, template).1), named)
     }
 }
 
@@ -243,8 +237,9 @@ mod tests {
                 let request = form.apply(Request::new("GET", "/pets"), &values)?;
                 Some((form.described.to_owned(), request))
             });
-            let rows =
-                deck::keyless(1).into_iter().filter_map(|row| Some((row.step(List), row.request(List, &values)?)));
+            let rows = deck::keyless(1)
+                .into_iter()
+                .filter_map(|row| Some((row.step(Target::List), row.request(Target::List, &values)?)));
             for (described, request) in fixed.chain(rows) {
                 if request.authorization.as_deref() == Some(&*format!("Bearer {key}")) {
                     // The probe leaves it out.

@@ -6,12 +6,12 @@
 //! A function that sends requests or waits returns [`Stop`](session::Stop) when the run has to end, for example because its budget is
 //! exhausted.
 
-pub(crate) mod cost;
 pub mod plan;
 pub mod preflight;
 pub mod session;
 pub mod target;
 
+mod cost;
 mod credentials;
 mod deck;
 mod full_page;
@@ -24,6 +24,7 @@ mod sequence;
 mod steps;
 mod tour;
 
+use crate::events::Event;
 use crate::http::pacing::window_of;
 use crate::options::Options;
 use animal_store_rules::catalogue::RunPart;
@@ -52,7 +53,7 @@ pub async fn run(
     if quota::watch::is_slow(session) {
         plan.leave_windows_to_the_key(quota::watch::has_time_for_the_key_only(session));
     }
-    session.announce(plan.probes.len(), plan.requests);
+    session.tell(&Event::Planned { probes: plan.probes.len(), requests: plan.requests });
     session.vary(true);
     // The tour shows most defects, so with `--fail-fast` it does not wait for a window.
     let first_of_window = usize::from(options.budget.fail_fast);
@@ -64,7 +65,9 @@ pub async fn run(
         };
         // The requests of a probe that ended early are judged by the caller.
         if let Err(stop) = sent.and_then(|()| after_each(session)) {
-            leave_unfinished(session, &plan.probes[at..]);
+            for part in plan.probes[at..].iter().filter_map(|probe| probe.fixed_part()) {
+                session.leave_unfinished(part);
+            }
             return Err(stop);
         }
     }
@@ -165,11 +168,6 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &RunPlan,
             Ok(())
         }
     }
-}
-
-/// Records the fixed parts of the plan that were not sent completely.
-fn leave_unfinished(session: &mut Session<'_>, probes: &[Probe]) {
-    probes.iter().filter_map(|probe| probe.fixed_part()).for_each(|part| session.leave_unfinished(part));
 }
 
 /// Waits for a window that has room for the planned requests.

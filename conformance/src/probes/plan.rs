@@ -9,7 +9,7 @@ use super::session::MAY_BE_A_DAY;
 use super::{credentials, full_page, sequence, tour};
 use crate::options::Options;
 use animal_store_rules::catalogue::RunPart;
-use animal_store_rules::catalogue::plan::PlanLimits;
+use animal_store_rules::catalogue::plan::{Plan, PlanLimits};
 use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::trace::rate_limit::Window;
 
@@ -75,7 +75,6 @@ pub enum Probe {
 
 impl Probe {
     /// The name in reports of a probe that every run has to send completely; none for a probe whose requests are generated.
-    #[must_use]
     pub fn fixed_part(self) -> Option<&'static str> {
         match self {
             Probe::Tour => Some("the tour"),
@@ -89,7 +88,6 @@ impl Probe {
     }
 
     /// The usual cost of the probe in a run of this scope, without the requests that exhaust a window.
-    #[must_use]
     pub fn cost(self, scope: &Scope) -> Cost {
         match self {
             Probe::Tour => Cost {
@@ -136,6 +134,41 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
+    /// The plan of a run with these options, before anything is sent. Without a plan in the options, the key is taken for a Free one.
+    #[must_use]
+    pub fn of(options: &Options) -> RunPlan {
+        plan(options, options.judging.plan.as_ref().and_then(Plan::plan_limits), None)
+    }
+
+    /// The name of each probe of a run with these options, and the requests that it sends, in a few words. Preflight, which comes first,
+    /// is not among them.
+    #[must_use]
+    pub fn described(&self, options: &Options) -> Vec<(&'static str, String)> {
+        let described = |probe: &Probe| {
+            let Cost { keyed, keyless, .. } = probe.cost(&options.judging.scope);
+            match probe {
+                Probe::Tour => ("tour", format!("{keyed} requests with the key, {keyless} without")),
+                Probe::NearMisses(_) => ("near misses", format!("{keyed} requests that are nearly right")),
+                Probe::Credentials(_) => ("credentials", format!("{keyless} requests without a valid key")),
+                Probe::FullPage => ("full page", format!("up to {keyed} requests: more animals than a list may show")),
+                Probe::Properties(cases) => {
+                    ("properties", format!("{cases} generated requests; more to simplify failures"))
+                }
+                Probe::Sequence(steps) => ("sequence", format!("{steps} create, list and get requests")),
+                Probe::Quota(turn) => {
+                    let which = match turn {
+                        _ if options.quota_key.is_none() => "the key",
+                        Turn::First => "the main key",
+                        Turn::Second => "the quota key",
+                    };
+                    let then = if *turn == Turn::First { " and waits for its reset" } else { "" };
+                    ("quota", format!("exhausts the window of {which}{then}"))
+                }
+            }
+        };
+        self.probes.iter().map(described).collect()
+    }
+
     /// Returns true if a probe of the plan exhausts the key.
     #[must_use]
     pub fn exhausts(&self) -> bool {
@@ -152,21 +185,58 @@ impl RunPlan {
 }
 
 /// Plans a run, given the limits of the plan, the window that the first responses report, or neither.
-#[must_use]
 pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> RunPlan {
     let (scope, creates) = (&options.judging.scope, options.judging.scope.profile.creates());
     let custom = options.judging.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
-    let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
+    let known = plan_limits.map(|plan_limits| plan_limits.per_minute).or(window.map(|window| window.limit));
+    let limit = known.unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let earlier = options.judging.earlier.as_ref().filter(|earlier| !earlier.probes.is_empty());
-    // The limit per minute of one plan is the limit per day of another.
+    // The limit per minute of one plan is the limit per day of another, which no run is to use up.
     let may_be_of_day = options.judging.plan.is_none() && limit >= MAY_BE_A_DAY as usize;
-    let selection = Selection { scope, earlier, limit, may_be_of_day };
-    let cases = options.budget.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(60) });
-    let generated = selection.between_exhaustions(cases);
-    let exhausts = selection.needs(RunPart::Exhaustion);
+    let amount = match limit {
+        _ if scope.profile == Profile::Deep => Amount::All,
+        _ if may_be_of_day => Amount::Few,
+        limit if limit >= ROOMY_FOR_ALL => Amount::All,
+        limit if limit >= ROOMY => Amount::Most,
+        _ => Amount::Few,
+    };
+
+    // A run that repeats an earlier one sends the probes that failed in it. A failure may show in a probe that is not meant for its
+    // requirement.
+    let earlier = options.judging.earlier.as_ref().filter(|earlier| !earlier.probes.is_empty());
+    let repeats = |probe: &str| earlier.is_none_or(|earlier| earlier.probes.iter().any(|name| name == probe));
+    let needs = |part: RunPart, shown_in: &[&str]| match earlier {
+        Some(_) => shown_in.iter().any(|probe| repeats(probe)),
+        None => scope.needs(part),
+    };
+    let is_small = limit < ROOMY;
+    // With a small limit, some near misses are sent on the way to exhausting a key.
+    let exhausting_probes: &[&str] = if is_small { &["quota", near_misses::ASIDE_NAME] } else { &["quota"] };
+    let exhausts = if scope.profile.exhausts() {
+        needs(RunPart::Exhaustion, exhausting_probes)
+    } else {
+        scope.needs(RunPart::Exhaustion)
+    };
+    let is_needed = creates && scope.needs(RunPart::NearMisses) && amount == Amount::Few;
     // Without an exhaustion, they take another window, which a run takes only for requirements that are asked for.
-    let sends_aside = selection.sends_aside() && (exhausts || !scope.only.is_empty());
+    let sends_aside = is_needed && repeats(near_misses::ASIDE_NAME) && (exhausts || !scope.only.is_empty());
+
+    // The probes between the exhaustions of two windows, or before both.
+    let cases = options.budget.cases.unwrap_or(if is_small { 2 } else { (limit / 5).min(60) });
+    let steps = if is_small { cases / 3 } else { sequence::steps(scope).max(cases / 3) };
+    let has_near_misses = scope.needs(RunPart::NearMisses) || scope.needs(RunPart::OtherIds);
+    let repeats_near_misses = repeats("near misses") || amount != Amount::Few && repeats(near_misses::ASIDE_NAME);
+    let is_generated = needs(RunPart::Generated, &["properties", "sequence"]);
+    let fills_page = !is_small && creates && needs(RunPart::FullPage, &["full page"]);
+    let candidates = [
+        (has_near_misses && repeats_near_misses, Probe::NearMisses(amount)),
+        (needs(RunPart::Credentials, &["credentials"]), Probe::Credentials(amount)),
+        (is_generated, Probe::Properties(cases)),
+        (is_generated, Probe::Sequence(steps)),
+        (fills_page, Probe::FullPage),
+    ];
+    let generated: Vec<Probe> =
+        candidates.into_iter().filter(|(is_sent, _)| *is_sent).map(|(_, probe)| probe).collect();
 
     let keyed_by = |probes: &[Probe]| probes.iter().map(|probe| probe.cost(scope).keyed).sum::<usize>();
     let [first, second] = [Turn::First, Turn::Second].map(|turn| exhausts.then_some(Probe::Quota(turn)));
@@ -210,8 +280,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let is_affordable = keyed + keyless + exhausting <= options.budget.max_requests;
     keyed += if is_affordable { exhausting } else { 1 };
     let requests = (keyed + keyless).min(options.budget.max_requests);
-    let is_generated = selection.needs(RunPart::Generated) && scope.sends_unknown_keys();
-    let generated_keyless = if is_generated { cases } else { 0 };
+    let generated_keyless = if is_generated && scope.sends_unknown_keys() { cases } else { 0 };
     RunPlan {
         probes,
         sends_aside,
@@ -226,87 +295,11 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     }
 }
 
-/// The parts and probes that a run needs, by its scope and by the report of an earlier run, if one is given.
-struct Selection<'o> {
-    scope: &'o Scope,
-    earlier: Option<&'o crate::options::Earlier>,
-    /// The limit per minute.
-    limit: usize,
-    /// Whether the limit may be that of a day, which no run is to use up.
-    may_be_of_day: bool,
-}
-
-impl Selection<'_> {
-    /// The near misses that a run sends.
-    fn amount(&self) -> Amount {
-        match self.limit {
-            _ if self.scope.profile == Profile::Deep => Amount::All,
-            _ if self.may_be_of_day => Amount::Few,
-            limit if limit >= ROOMY_FOR_ALL => Amount::All,
-            limit if limit >= ROOMY => Amount::Most,
-            _ => Amount::Few,
-        }
-    }
-
-    /// The probes between the exhaustions of two windows, or before both.
-    fn between_exhaustions(&self, cases: usize) -> Vec<Probe> {
-        let has_near_misses = self.scope.needs(RunPart::NearMisses) || self.scope.needs(RunPart::OtherIds);
-        let repeats =
-            self.repeats("near misses") || self.amount() != Amount::Few && self.repeats(near_misses::ASIDE_NAME);
-        let fills_page = self.limit >= ROOMY && self.scope.profile.creates() && self.needs(RunPart::FullPage);
-        let steps = if self.limit < ROOMY { cases / 3 } else { sequence::steps(self.scope).max(cases / 3) };
-        [
-            (has_near_misses && repeats).then_some(Probe::NearMisses(self.amount())),
-            self.needs(RunPart::Credentials).then_some(Probe::Credentials(self.amount())),
-            self.needs(RunPart::Generated).then_some(Probe::Properties(cases)),
-            self.needs(RunPart::Generated).then_some(Probe::Sequence(steps)),
-            fills_page.then_some(Probe::FullPage),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
-
-    /// Returns true if the run sends near misses outside of their probe, too.
-    fn sends_aside(&self) -> bool {
-        let is_needed = self.scope.profile.creates() && self.scope.needs(RunPart::NearMisses);
-        is_needed && self.amount() == Amount::Few && self.repeats(near_misses::ASIDE_NAME)
-    }
-
-    /// Returns true if the probe failed in the earlier run, or if there was none.
-    fn repeats(&self, probe: &str) -> bool {
-        self.earlier.is_none_or(|earlier| earlier.probes.iter().any(|name| name == probe))
-    }
-
-    /// Returns true if the run needs the part.
-    fn needs(&self, part: RunPart) -> bool {
-        let exhausts = self.scope.profile.exhausts();
-        let shown_in: &[&str] = match part {
-            RunPart::Credentials => &["credentials"],
-            RunPart::FullPage => &["full page"],
-            RunPart::Generated => &["properties", "sequence"],
-            // With a small limit, some near misses are sent on the way to exhausting a key.
-            RunPart::Exhaustion if exhausts && self.limit < ROOMY => &["quota", near_misses::ASIDE_NAME],
-            RunPart::Exhaustion if exhausts => &["quota"],
-            _ => &[],
-        };
-        match self.earlier {
-            // A failure may show in a probe that is not meant for its requirement.
-            Some(_) if !shown_in.is_empty() => shown_in.iter().any(|probe| self.repeats(probe)),
-            _ => self.scope.needs(part) && (part != RunPart::NearMisses || self.repeats("near misses")),
-        }
-    }
-}
-
 /// The assumed limit per minute if it is unknown: the one of the smallest plan.
 const SMALLEST: u64 = 60;
 
 /// The assumed limit per minute of a plan with custom limits.
 const CUSTOM: u64 = 1_000_000;
-
-fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> Option<u64> {
-    plan_limits.map(|plan_limits| plan_limits.per_minute).or(window.map(|window| window.limit))
-}
 
 #[cfg(test)]
 mod tests {

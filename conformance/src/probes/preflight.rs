@@ -9,23 +9,12 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::session::{Session, Stop, bearing};
 use super::steps::{list, listed};
-use super::target::{Target, UnusableTarget, is_unreachable};
+use super::target::{Target, is_unreachable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
 use animal_store_rules::trace::answerer;
-use animal_store_rules::trace::exchange::{Failure, FailureKind, Outcome, Request};
+use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
-
-/// The reason why preflight does not pass.
-#[derive(Debug, thiserror::Error)]
-pub enum Abort {
-    /// The target cannot be judged.
-    #[error(transparent)]
-    Unusable(#[from] UnusableTarget),
-    /// The budget is too small.
-    #[error(transparent)]
-    Stop(#[from] Stop),
-}
 
 /// Waits for the service at every address, and until it knows every key, up to `timeout` in all, and at most a day. A failure that time does
 /// not mend ends the wait. This is not part of the run and does not count against its budget.
@@ -109,21 +98,24 @@ const A_DAY: Duration = Duration::from_hours(24);
 ///
 /// # Errors
 ///
-/// [`Abort`] when the target cannot be judged or the budget is too small.
-pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
+/// [`Stop`] when the target cannot be judged or the budget is too small.
+pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Stop> {
     session.begin("preflight");
     let first = session.ask(list("limit=100")).await?.clone();
     session.take_category_of(&listed(Some(&first)));
-    let target = Target::of(&session.trace().context, &first.request, session.transport(), session.key(), waited);
-    let Some(doubt) = target.doubt(&first) else { return Ok(()) };
-    if is_unreachable(&first) {
-        return Err(doubt.into());
+    let doubt = |session: &Session<'_>, exchange: &Exchange| {
+        let base_url = session.trace().context.address_of(&exchange.request);
+        Target { base_url, transport: session.transport(), waited }.doubt(exchange)
+    };
+    let Some(unusable) = doubt(session, &first) else { return Ok(()) };
+    if !is_unreachable(&first) {
+        let orders = Request::new("GET", "/store/orders").at(first.request.replica);
+        let second = session.ask(orders).await?.clone();
+        if doubt(session, &second).is_none() {
+            return Ok(());
+        }
     }
-    let second = session.ask(Request::new("GET", "/store/orders").at(first.request.replica)).await?;
-    match target.doubt(second) {
-        Some(_) => Err(doubt.into()),
-        None => Ok(()),
-    }
+    Err(Stop::Unusable(Box::new(unusable)))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::http::client::Client;
 use crate::http::clock::Clock;
 use crate::http::pacing::{self, Advice};
 use crate::interrupt::Interrupt;
-use crate::options::{Options, Rate, Transport};
+use crate::options::{Options, Transport};
 use crate::redaction::redactor;
 use animal_store_rules::history::AccessEnd;
 use animal_store_rules::trace::exchange::{Exchange, Request};
@@ -114,7 +114,6 @@ pub struct Session<'r> {
 
 impl<'r> Session<'r> {
     /// Creates the session of a run with these options, which has sent no request yet.
-    #[must_use]
     pub fn new(
         options: &Options,
         context: Context,
@@ -128,7 +127,12 @@ impl<'r> Session<'r> {
         let context = Context { name_mark: Some(names.nonce().to_owned()), ..context };
         let spread = Spread::new(context.addresses().count(), seed);
         Session {
-            wire: Wire::new(client, clock, spread, options.budget.rate.map(Rate::interval).unwrap_or_default()),
+            wire: Wire::new(
+                client,
+                clock,
+                spread,
+                options.budget.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate.get()),
+            ),
             ledger: Ledger::new(options.budget.clone()),
             log: Log::new(listener, redactor(options), Trace { context, exchanges: Vec::new() }),
             asking: Asking::default(),
@@ -143,14 +147,12 @@ impl<'r> Session<'r> {
     }
 
     /// The session, which ends with [`Stop::Interrupted`] when this interrupt is raised.
-    #[must_use]
     pub fn interrupted_by(mut self, interrupt: Interrupt) -> Session<'r> {
         self.wire.interrupt = interrupt;
         self
     }
 
     /// The exchanges so far.
-    #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.log.trace
     }
@@ -161,14 +163,13 @@ impl<'r> Session<'r> {
     }
 
     /// Ends the session and returns its trace.
-    #[must_use]
     pub fn into_trace(self) -> Trace {
         self.log.trace
     }
 
-    /// Reports the plan: the number of probes, and the maximum number of requests of the whole run.
-    pub fn announce(&self, probes: usize, requests: usize) {
-        self.log.tell(&Event::Planned { probes, requests });
+    /// Passes an event to the listener.
+    pub fn tell(&self, event: &Event) {
+        self.log.tell(event);
     }
 
     /// Sets the probe of the following requests.
@@ -183,11 +184,6 @@ impl<'r> Session<'r> {
         self.log.tell(&Event::Aside(name));
     }
 
-    /// Reports that a requirement is broken.
-    pub fn report_broken(&self, id: &'static str, title: &'static str) {
-        self.log.tell(&Event::Broken { id, title });
-    }
-
     /// Sets the step of the following requests: the request without names, ids and keys; empty for generated requests.
     pub fn step(&mut self, step: impl Into<String>) {
         self.log.step = step.into();
@@ -199,25 +195,21 @@ impl<'r> Session<'r> {
     }
 
     /// The way in which the requests reach their addresses, for example through a proxy, and their timeout.
-    #[must_use]
     pub fn transport(&self) -> &Transport {
         self.wire.client.transport()
     }
 
     /// The least time between two requests.
-    #[must_use]
     pub fn interval(&self) -> Duration {
         self.wire.interval
     }
 
     /// The main key.
-    #[must_use]
     pub fn key(&self) -> ApiKey {
         self.log.trace.context.keys[0].clone()
     }
 
     /// The requests that may still be sent.
-    #[must_use]
     pub fn requests_left(&self) -> usize {
         self.ledger.requests_left()
     }
@@ -225,7 +217,6 @@ impl<'r> Session<'r> {
     /// The number of requests, of the wanted ones, to send concurrently. A candidate that processes one request at a time has to
     /// answer all of them within the timeout, and few may be refused, because several refusals at a time could cause a ban. Batches
     /// grow by doubling, and a candidate that refuses what its fields promise gets one request at a time.
-    #[must_use]
     pub fn at_once(&self, wanted: usize) -> usize {
         self.bursts.size(wanted, self.room(), self.transport().timeout)
     }
@@ -295,7 +286,7 @@ impl<'r> Session<'r> {
             }
         }
         if self.wire.spread.is_some()
-            && let Some(unusable) = target::unusable_replica(self.trace(), self.transport(), &self.key(), before)
+            && let Some(unusable) = target::unusable_replica(self.trace(), self.transport(), before)
         {
             return Err(Stop::Unusable(Box::new(unusable)));
         }
@@ -311,13 +302,11 @@ impl<'r> Session<'r> {
     }
 
     /// The current time by the session's clock.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.wire.clock.now()
     }
 
     /// The time that is left of the budget.
-    #[must_use]
     pub fn time_left(&self) -> Duration {
         self.ledger.budget.max_duration.saturating_sub(self.wire.elapsed())
     }
@@ -343,13 +332,11 @@ impl<'r> Session<'r> {
 }
 
 /// The `Authorization` value for a key as a bearer token.
-#[must_use]
 pub fn credential(key: &ApiKey) -> String {
     format!("Bearer {}", key.reveal())
 }
 
 /// The request with a key as a bearer token.
-#[must_use]
 pub fn bearing(request: Request, key: &ApiKey) -> Request {
     request.authorization(credential(key))
 }

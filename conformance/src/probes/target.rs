@@ -1,18 +1,13 @@
 //! The usability of an address: its first responses show whether the API is there, and accepts the key.
 
-use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::options::{Invoked, Transport};
-use crate::redaction::Redactor;
-use crate::redaction::printable;
-use crate::redaction::without_secrets;
+use crate::redaction::{Redactor, printable, without_secrets};
 use animal_store_rules::request::credential_of;
+use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::answerer;
-use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};
-use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::trace::{Context, Trace};
+use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Response};
 
 /// The reason why the target cannot be judged.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -30,12 +25,16 @@ pub enum UnusableTarget {
         /// The remedy that the message suggests.
         remedy: String,
     },
-    /// The key is rejected on every request.
-    #[error("the key was rejected with 401\n  {0}")]
-    KeyRefused(KeyHint),
-    /// The second key is rejected on every request.
-    #[error("the second key was rejected with 401\n  {0}")]
-    QuotaKeyRefused(KeyHint),
+    /// The key, from this option or variable, is rejected on every request.
+    #[error(
+        "the key was rejected with 401\n  Check that {0} is complete, issued for this environment, and not revoked."
+    )]
+    KeyRefused(String),
+    /// The second key, from this option or variable, is rejected on every request.
+    #[error(
+        "the second key was rejected with 401\n  Check that {0} is complete, issued for this environment, and not revoked."
+    )]
+    QuotaKeyRefused(String),
     /// The key remains rate-limited, and the run ended for this reason.
     #[error(
         "every response to the key was 429: {0}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
@@ -44,22 +43,6 @@ pub enum UnusableTarget {
     /// Another address of the service (`--replica`) cannot be judged.
     #[error("{}", .0.to_string().replace("--base-url", "--replica"))]
     Replica(Box<UnusableTarget>),
-}
-
-/// The remedy for a rejected key.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct KeyHint {
-    /// The option or variable that the key came from.
-    source: String,
-    /// The defect that the text of the key suggests, as a sentence; else empty.
-    oddity: &'static str,
-}
-
-impl fmt::Display for KeyHint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let KeyHint { source, oddity } = self;
-        write!(f, "Check that {source} is complete, issued for this environment, and not revoked.{oddity}")
-    }
 }
 
 /// The kind of obstacle between the judge and the API.
@@ -86,7 +69,6 @@ pub enum ObstacleKind {
 
 impl UnusableTarget {
     /// The error with secrets replaced in texts from a server or from the system.
-    #[must_use]
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> UnusableTarget {
         match &mut self {
             UnusableTarget::NotReached { detail, .. } | UnusableTarget::Limited(detail) => {
@@ -99,17 +81,15 @@ impl UnusableTarget {
     }
 
     /// The error with the source of a rejected key, where the invocation names another one than the option and its variable.
-    #[must_use]
     pub(crate) fn invoked(mut self, invoked: &Invoked) -> UnusableTarget {
-        let (place, hint) = match &mut self {
-            UnusableTarget::KeyRefused(hint) => (0, hint),
-            UnusableTarget::QuotaKeyRefused(hint) => (1, hint),
+        let (option, variable, source) = match &mut self {
+            UnusableTarget::KeyRefused(source) => ("--api-key-file", &invoked.key_variables[0], source),
+            UnusableTarget::QuotaKeyRefused(source) => ("--quota-key-file", &invoked.key_variables[1], source),
             _ => return self,
         };
-        let option = ["--api-key-file", "--quota-key-file"][place];
         let file = invoked.given.iter().find(|(name, _)| name == option).map(|(_, file)| format!("the key in {file}"));
-        if let Some(source) = file.or_else(|| invoked.key_variables[place].clone()) {
-            hint.source = source;
+        if let Some(given) = file.or_else(|| variable.clone()) {
+            *source = given;
         }
         self
     }
@@ -121,81 +101,42 @@ pub(super) fn is_unreachable(exchange: &Exchange) -> bool {
     !failure.kind.is_end() && !matches!(failure.kind, FailureKind::Timeout | FailureKind::Broken)
 }
 
-/// The reason why another address than the base URL cannot be judged, if the exchanges from this place on show it. The first
-/// requests of the run to an address are its preflight, so that it costs no extra requests. An address that accepts no key may
-/// still be judged, because others accept it.
-#[must_use]
-pub(super) fn unusable_replica(
-    trace: &Trace,
-    transport: &Transport,
-    key: &ApiKey,
-    from: usize,
-) -> Option<UnusableTarget> {
-    let doubt = trace.exchanges[from..].iter().find_map(|exchange| replica_doubt(trace, transport, key, exchange))?;
-    Some(UnusableTarget::Replica(Box::new(doubt)))
-}
-
-/// The reason why the replica that got this request cannot be judged: its first request found no connection, or this is the second one
-/// that is significant, and both responses are inconclusive.
-fn replica_doubt(trace: &Trace, transport: &Transport, key: &ApiKey, exchange: &Exchange) -> Option<UnusableTarget> {
-    let replica = exchange.request.replica.filter(|replica| *replica > 0)?;
-    let mut of_replica = trace.exchanges.iter().filter(|other| other.request.replica == Some(replica)).peekable();
-    let target = Target::of(&trace.context, &exchange.request, transport, key.clone(), Duration::ZERO);
-    if is_unreachable(exchange) && of_replica.peek().is_some_and(|first| first.number == exchange.number) {
-        return target.doubt(exchange);
-    }
-    let mut significant = of_replica.filter(|other| is_significant(other, &trace.context));
-    let (first, second) = (significant.next()?, significant.next()?);
-    if second.number != exchange.number {
-        return None;
-    }
-    let doubt = target.doubt_despite_key(first)?;
-    target.doubt_despite_key(second).map(|_| doubt)
-}
-
-/// Returns true if the response to this request shows whether the API is at its address.
-fn is_significant(exchange: &Exchange, context: &Context) -> bool {
-    ["/pets", "/store/orders"].contains(&exchange.request.path.as_str())
-        && !credential_of(exchange, context).is_invalid()
-}
-
-/// The reason why the second key cannot be used, if these answers to it show it.
-#[must_use]
-pub(super) fn unusable_quota_key(answers: &[Exchange], key: &ApiKey) -> Option<UnusableTarget> {
-    let is_refused = !answers.is_empty() && answers.iter().all(|answer| answer.status() == Some(401));
-    is_refused.then(|| {
-        let source = "--quota-key (or CONFORM_QUOTA_KEY)".to_owned();
-        UnusableTarget::QuotaKeyRefused(KeyHint { source, oddity: oddity(key.reveal()) })
+/// The reason why another address than the base URL cannot be judged, if the exchanges from this place on show it: the first request to the
+/// address found no connection, or both responses to its first two reads with a key are inconclusive. The first requests of the run to an
+/// address are its preflight, so that it costs no extra requests. An address that accepts no key may still be judged, because others accept
+/// it.
+pub(super) fn unusable_replica(trace: &Trace, transport: &Transport, from: usize) -> Option<UnusableTarget> {
+    let is_read = |exchange: &&Exchange| {
+        ["/pets", "/store/orders"].contains(&exchange.request.path.as_str())
+            && !credential_of(exchange, &trace.context).is_invalid()
+    };
+    trace.exchanges[from..].iter().find_map(|exchange| {
+        let replica = exchange.request.replica.filter(|replica| *replica > 0);
+        let mut of_replica = trace.exchanges.iter().filter(|other| other.request.replica == replica).peekable();
+        let base_url = trace.context.address_of(&exchange.request);
+        let target = Target { base_url, transport, waited: Duration::ZERO };
+        let doubt = if is_unreachable(exchange) && of_replica.peek()?.number == exchange.number {
+            target.doubt(exchange)?
+        } else {
+            let mut reads = of_replica.filter(is_read);
+            let (first, second) = (reads.next()?, reads.next().filter(|second| second.number == exchange.number)?);
+            let refuses_key = |doubt: &UnusableTarget| matches!(doubt, UnusableTarget::KeyRefused(_));
+            target.doubt(second).filter(|doubt| !refuses_key(doubt))?;
+            target.doubt(first).filter(|doubt| !refuses_key(doubt))?
+        };
+        replica.map(|_| UnusableTarget::Replica(Box::new(doubt)))
     })
 }
 
-/// The options that an error message may contain.
-pub(super) struct Target {
-    base_url: String,
-    proxy: Option<String>,
-    unix_socket: Option<PathBuf>,
-    key: ApiKey,
-    waited: Duration,
+/// An address of the service, and the settings that an error message may contain.
+pub(super) struct Target<'t> {
+    pub(super) base_url: &'t str,
+    pub(super) transport: &'t Transport,
+    /// The time that the run has waited for the server.
+    pub(super) waited: Duration,
 }
 
-impl Target {
-    /// The address that a request was sent to.
-    pub(super) fn of(
-        context: &Context,
-        request: &Request,
-        transport: &Transport,
-        key: ApiKey,
-        waited: Duration,
-    ) -> Target {
-        Target {
-            base_url: context.address_of(request).to_owned(),
-            proxy: transport.proxy.as_deref().map(without_secrets),
-            unix_socket: transport.unix_socket.clone(),
-            key,
-            waited,
-        }
-    }
-
+impl Target<'_> {
     /// The reason why a response is inconclusive, if it is.
     pub(super) fn doubt(&self, exchange: &Exchange) -> Option<UnusableTarget> {
         let response = match &exchange.outcome {
@@ -203,103 +144,100 @@ impl Target {
             Outcome::Failed(failure) => return Some(self.unreachable(failure)),
         };
         let has_limits = answerer::shows_limits(response);
-        if let Some(hint) = remedy(response.status).filter(|_| !has_limits) {
-            return Some(self.behind(response, hint));
-        }
         let media_type = response.media_type().unwrap_or_default();
-        let versioned = self.base_url.ends_with("/v1");
         let another = |detail: &str| Some(self.another(detail.to_owned()));
+        let behind = |remedy: &str| Some(self.behind(response, remedy));
         match response.status {
-            401 => {
-                let source = "--api-key (or CONFORM_API_KEY)".to_owned();
-                Some(UnusableTarget::KeyRefused(KeyHint { source, oddity: oddity(self.key.reveal()) }))
-            }
+            401 => Some(UnusableTarget::KeyRefused("--api-key (or CONFORM_API_KEY)".to_owned())),
             300..=399 => {
                 let place = response.header("location").unwrap_or("no location");
                 another(&format!("the response redirects to {place}, and the judge follows no redirects"))
             }
-            404 if !has_limits || !versioned => another("the response is 404"),
-            400 | 403 | 496 if !has_limits && demands_client_certificate(response) => {
-                Some(self.behind(response, CLIENT_CERTIFICATE))
+            404 if !has_limits || !self.base_url.ends_with("/v1") => another("the response is 404"),
+            _ if has_limits => None,
+            407 => behind(
+                "A proxy asks for credentials of its own: give them with --proxy http://USER:PASSWORD@HOST:PORT.",
+            ),
+            502..=504 => {
+                behind("Check that the service behind it is running. If it is still starting, use --wait SECONDS.")
             }
-            400 if !has_limits && media_type != "application/json" => {
-                another("the response is 400; the server may require https://")
+            // As nginx says that the client sent no certificate.
+            400 | 403 | 496 if String::from_utf8_lossy(&response.body).to_lowercase().contains("ssl certificate") => {
+                behind(CLIENT_CERTIFICATE)
             }
-            400 | 403 if !has_limits => Some(self.behind(
-                response,
-                "A gateway in front of the API seems to ask for something of its own, such as a key or a tenant: give it with --header.",
-            )),
-            451 if !has_limits => Some(self.behind(
-                response,
-                "A gateway in front of the API refuses the address of the judge, perhaps for its country: judge from another place.",
-            )),
-            _ if media_type == "text/html" && !has_limits => another("the response is HTML instead of JSON"),
+            400 if media_type != "application/json" => another("the response is 400; the server may require https://"),
+            400 | 403 | 451 => behind(
+                "A gateway in front of the API refuses the judge: give what it asks for, such as a key or a tenant, with --header.",
+            ),
+            _ if media_type == "text/html" => another("the response is HTML instead of JSON"),
             _ => None,
         }
     }
 
-    /// The reason of [`Target::doubt`], unless it is only that the key was rejected.
-    fn doubt_despite_key(&self, exchange: &Exchange) -> Option<UnusableTarget> {
-        self.doubt(exchange).filter(|doubt| !matches!(doubt, UnusableTarget::KeyRefused(_)))
-    }
-
     fn unreachable(&self, failure: &Failure) -> UnusableTarget {
-        let base_url = &self.base_url;
-        let advice = if self.waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" };
-        let obstacle = |kind: ObstacleKind, problem: String, remedy: &str| {
-            let (detail, remedy) = (failure.detail.clone(), remedy.to_owned());
-            UnusableTarget::NotReached { kind, problem, detail, remedy }
-        };
-        let unconnected =
-            |kind: ObstacleKind, to: String, remedy: &str| obstacle(kind, format!("cannot connect to {to}"), remedy);
-        let tls = |remedy: &str| obstacle(ObstacleKind::Tls, format!("TLS handshake with {base_url} failed"), remedy);
-        let no_answer =
-            |remedy: &str| obstacle(ObstacleKind::NoAnswer, format!("no HTTP response from {base_url}"), remedy);
-        match (failure.kind, &self.unix_socket, &self.proxy) {
-            (FailureKind::Connect, Some(path), _) => unconnected(
+        let Target { base_url, transport, waited, .. } = self;
+        let advice = if waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" };
+        let in_scheme = |scheme: &str| base_url.replacen(base_url.split(':').next().unwrap_or_default(), scheme, 1);
+        let (kind, remedy) = match failure.kind {
+            FailureKind::Connect if transport.unix_socket.is_some() => (
                 ObstacleKind::NoSocket,
-                format!("the Unix socket {}{}", path.display(), self.after()),
-                &format!(
+                format!(
                     "Check that the server is running, and that --unix-socket names the socket that it listens on.{advice}"
                 ),
             ),
-            (FailureKind::Connect | FailureKind::Unresolved, _, Some(proxy)) => unconnected(
+            FailureKind::Connect | FailureKind::Unresolved if transport.proxy.is_some() => (
                 ObstacleKind::NoProxy,
-                format!("the proxy {proxy}"),
-                "Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly.",
+                "Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly.".to_owned(),
             ),
-            (FailureKind::Connect, None, None) => unconnected(
+            FailureKind::Connect => (
                 ObstacleKind::NothingThere,
-                format!("{base_url}{}", self.after()),
-                &format!("Check that the server is running, and the host and port of --base-url.{advice}"),
+                format!("Check that the server is running, and the host and port of --base-url.{advice}"),
             ),
-            (FailureKind::Unresolved, _, None) => unconnected(
+            FailureKind::Unresolved => (
                 ObstacleKind::Unresolved,
-                format!("{base_url}{}", self.after()),
-                "Check the spelling of the host name, and that this machine can resolve it.",
+                "Check the spelling of the host name, and that this machine can resolve it.".to_owned(),
             ),
-            (FailureKind::NotTls, ..) => {
-                tls(&format!("If the server uses plain HTTP, use --base-url {}", in_scheme(base_url, "http")))
+            FailureKind::NotTls => {
+                (ObstacleKind::Tls, format!("If the server uses plain HTTP, use --base-url {}", in_scheme("http")))
             }
-            (FailureKind::Untrusted, ..) => tls("To trust it, name a PEM file with --ca-cert FILE."),
-            (FailureKind::ClientCertificate, ..) => tls(CLIENT_CERTIFICATE),
-            (FailureKind::NotHttp1, ..) => {
-                tls("The judge speaks HTTP/1.1: let the server offer http/1.1 by ALPN, too.")
+            FailureKind::Untrusted => {
+                (ObstacleKind::Tls, "To trust it, name a PEM file with --ca-cert FILE.".to_owned())
             }
-            (FailureKind::Tls, ..) => {
-                tls("Check that the certificate is valid for the host name in --base-url, and has not expired.")
+            FailureKind::ClientCertificate => (ObstacleKind::Tls, CLIENT_CERTIFICATE.to_owned()),
+            FailureKind::NotHttp1 => {
+                (ObstacleKind::Tls, "The judge speaks HTTP/1.1: let the server offer http/1.1 by ALPN, too.".to_owned())
             }
-            (FailureKind::Timeout, ..) => {
-                no_answer("Check that this is an HTTP server. If it is slow, increase --timeout.")
+            FailureKind::Tls => (
+                ObstacleKind::Tls,
+                "Check that the certificate is valid for the host name in --base-url, and has not expired.".to_owned(),
+            ),
+            FailureKind::Timeout => (
+                ObstacleKind::NoAnswer,
+                "Check that this is an HTTP server. If it is slow, increase --timeout.".to_owned(),
+            ),
+            FailureKind::Closed | FailureKind::Reset | FailureKind::Broken if base_url.starts_with("https:") => {
+                (ObstacleKind::NoAnswer, "Check that this is an HTTP server.".to_owned())
             }
-            (FailureKind::Closed | FailureKind::Reset | FailureKind::Broken, ..) if base_url.starts_with("https:") => {
-                no_answer("Check that this is an HTTP server.")
+            FailureKind::Closed | FailureKind::Reset | FailureKind::Broken => (
+                ObstacleKind::NoAnswer,
+                format!(
+                    "If the server uses TLS, use --base-url {}\n  If it speaks only HTTP/2, let it speak HTTP/1.1, too.",
+                    in_scheme("https")
+                ),
+            ),
+        };
+        let problem = match (kind, &transport.unix_socket, &transport.proxy) {
+            (ObstacleKind::Tls, ..) => format!("TLS handshake with {base_url} failed"),
+            (ObstacleKind::NoAnswer, ..) => format!("no HTTP response from {base_url}"),
+            (ObstacleKind::NoSocket, Some(path), _) => {
+                format!("cannot connect to the Unix socket {}{}", path.display(), self.after())
             }
-            (FailureKind::Closed | FailureKind::Reset | FailureKind::Broken, ..) => no_answer(&format!(
-                "If the server uses TLS, use --base-url {}\n  If it speaks only HTTP/2, let it speak HTTP/1.1, too.",
-                in_scheme(base_url, "https")
-            )),
-        }
+            (ObstacleKind::NoProxy, _, Some(proxy)) => {
+                format!("cannot connect to the proxy {}", without_secrets(proxy))
+            }
+            _ => format!("cannot connect to {base_url}{}", self.after()),
+        };
+        UnusableTarget::NotReached { kind, problem, detail: failure.detail.clone(), remedy }
     }
 
     /// The time that the run waited for the server, at the end of a clause; empty if it did not wait.
@@ -326,55 +264,18 @@ impl Target {
             Some(at) if base_url[at + 3..].starts_with('/') => {
                 format!("The base URL of the API ends in /v1: did you mean {}?", &base_url[..at + 3])
             }
-            _ => format!("The base URL of the API ends in /v1: did you mean {}/v1?", without_version(base_url)),
+            _ => {
+                // Another version may be at the end.
+                let unversioned = base_url.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix("/v");
+                let place = unversioned.unwrap_or(base_url);
+                format!("The base URL of the API ends in /v1: did you mean {place}/v1?")
+            }
         };
         let problem = format!("{base_url} is not the base URL of the API");
         UnusableTarget::NotReached { kind: ObstacleKind::AnotherPlace, problem, detail, remedy }
     }
 }
 
-/// The URL without a trailing version segment.
-fn without_version(base_url: &str) -> &str {
-    match base_url.rsplit_once('/') {
-        Some((rest, last))
-            if last.len() > 1 && last.starts_with('v') && last[1..].bytes().all(|b| b.is_ascii_digit()) =>
-        {
-            rest
-        }
-        _ => base_url,
-    }
-}
-
-fn in_scheme(base_url: &str, scheme: &str) -> String {
-    let rest = base_url.split_once(':').map_or(base_url, |(_, rest)| rest);
-    format!("{scheme}:{rest}")
-}
-
-/// The remedy for a status that an intermediary answers.
-fn remedy(status: u16) -> Option<&'static str> {
-    match status {
-        407 => Some("A proxy asks for credentials of its own: give them with --proxy http://USER:PASSWORD@HOST:PORT."),
-        502..=504 => Some("Check that the service behind it is running. If it is still starting, use --wait SECONDS."),
-        _ => None,
-    }
-}
-
 /// The remedy where a server demands a client certificate.
 const CLIENT_CERTIFICATE: &str =
     "Name a PEM file with a certificate that the server accepts, and its private key, with --client-cert FILE.";
-
-/// Returns true if a response says, like that of nginx, that the client sent no certificate.
-fn demands_client_certificate(response: &Response) -> bool {
-    String::from_utf8_lossy(&response.body).to_ascii_lowercase().contains("ssl certificate")
-}
-
-/// The defect that the text of a rejected key suggests, as a sentence; else empty.
-fn oddity(key: &str) -> &'static str {
-    if key.starts_with(['"', '\'']) {
-        " It begins with a quotation mark."
-    } else if key.starts_with(['$', '<', '{']) {
-        " It looks like a variable or a placeholder."
-    } else {
-        ""
-    }
-}

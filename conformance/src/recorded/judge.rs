@@ -3,16 +3,20 @@
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use animal_store_rules::trace::Context;
+use animal_store_rules::catalogue::scope::Side;
+use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_traffic::{Format, Unreadable, har, lines};
+use serde::Deserialize;
 
-use super::parts::{Parts, Run};
+use super::options::RunOptions;
+use super::parts::Parts;
 use super::recorded_judge::RecordedJudge;
 use super::source;
 use super::terms::Terms;
 use super::unusable::UnusableRecording;
 use crate::report::Report;
+use crate::run::judge::conclude;
 
 /// Judges recorded traffic: traces that `--record` wrote, and HTTP Archives. `-` is standard input.
 ///
@@ -23,11 +27,13 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, UnusableRecordi
     let mut recorded = RecordedJudge::new(terms.clone());
     let mut report = None;
     for file in files {
-        match read_file(&mut recorded, file)? {
+        let Some((trace, mut run)) = read_file(&mut recorded, file)? else { continue };
+        if files.len() == 1 {
             // One recorded run gives the report that the run gave.
-            Some(run) if files.len() == 1 => report = Some(run.conclude(terms)),
-            Some(run) => drop(recorded.add(run.trace)),
-            None => {}
+            terms.apply_to(&mut run.options);
+            report = Some(conclude(&trace, &run.options, run.ended_early, run.took));
+        } else {
+            recorded.add(trace);
         }
     }
     let report = report.unwrap_or_else(|| recorded.report(terms.rerun_command(files)));
@@ -38,8 +44,8 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, UnusableRecordi
     }
 }
 
-/// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
-fn read_file(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, UnusableRecording> {
+/// Reads a file. A whole run is returned with its options, without a judgement; other traffic is judged here.
+fn read_file(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<(Trace, RunOptions)>, UnusableRecording> {
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let named = |error: UnusableRecording| match error {
         UnusableRecording::Unreadable(_, error) => UnusableRecording::Unreadable(name.clone(), error),
@@ -47,7 +53,7 @@ fn read_file(recorded: &mut RecordedJudge, path: &Path) -> Result<Option<Run>, U
     };
     let before = recorded.exchanges();
     let run = source::open(path, &name, |text, attached| read_text(recorded, text, attached, &name)).map_err(named)?;
-    let is_empty = run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty());
+    let is_empty = run.as_ref().is_none_or(|(trace, _)| trace.exchanges.is_empty());
     if is_empty && recorded.exchanges() == before {
         let hint = recorded.notes.last().map(|note| format!("\n  {note}")).unwrap_or_default();
         return Err(UnusableRecording::Nothing(name, hint));
@@ -60,48 +66,56 @@ fn read_text(
     mut text: Box<dyn BufRead + '_>,
     attached: &mut har::Attached<'_>,
     name: &str,
-) -> Result<Option<Run>, UnusableRecording> {
-    let format = animal_store_traffic::format(&mut text)?;
-    let mut parts = Parts::new(recorded);
-    let (head, context) = match format {
-        Format::Lines => {
-            let head =
-                lines::read(&mut text, |head, exchange| parts.take(Some(head), &head.context.base_url, exchange))?;
-            let context = head.context()?;
-            (Some(head), context)
-        }
-        Format::Har => {
-            let chosen = parts.recorded.terms.base_url.clone();
-            let summary = har::read(text, chosen.as_deref(), attached, |summary, exchange| {
-                let base_url = summary.base_url.as_deref().unwrap_or_default();
-                parts.take(None, base_url, exchange)
-            })?;
-            describe(parts.recorded, &summary, name);
-            let base_url = summary.base_url.as_deref().unwrap_or_default();
-            (None, parts.recorded.context(base_url, Extent::Sample))
-        }
-    };
-    parts.recorded.recorded_at(&context.base_url)?;
-    if let Some(written) = head.as_ref().and_then(|head| head.exchanges).filter(|written| *written != parts.taken) {
-        let taken = parts.taken;
-        if taken > written {
-            // The file was put together from several.
-            return Err(Unreadable::Mixed { written, found: taken }.into());
-        }
-        let note = format!(
-            "{name}: {taken} of the {written} recorded exchanges; judged as a sample, because the others are missing"
-        );
-        parts.recorded.note(note);
-        parts.judge(&Context { extent: Extent::Sample, ..context });
+) -> Result<Option<(Trace, RunOptions)>, UnusableRecording> {
+    if animal_store_traffic::format(&mut text)? == Format::Har {
+        let chosen = recorded.terms.base_url.clone();
+        let mut parts = Parts::new(recorded, true);
+        let summary = har::read(text, chosen.as_deref(), attached, |summary, exchange| {
+            if parts.taken == 0 {
+                parts.recorded.side.get_or_insert(Side::Server);
+                parts.context = parts.recorded.context(summary.base_url.as_deref().unwrap_or_default(), Extent::Sample);
+            }
+            parts.take(exchange);
+            Ok::<(), UnusableRecording>(())
+        })?;
+        describe(parts.recorded, &summary, name);
+        parts.recorded.recorded_at(summary.base_url.as_deref().unwrap_or_default())?;
+        parts.judge();
         return Ok(None);
     }
-    match head.as_ref().filter(|head| head.context.extent == Extent::Run && !parts.is_divided) {
-        Some(head) => parts.run(head, context, name).map(Some),
-        None => {
-            parts.judge(&context);
-            Ok(None)
+    let mut parts = Parts::new(recorded, false);
+    let head = lines::read(&mut text, |head, exchange| {
+        if parts.taken == 0 {
+            // The side that a proxy judged.
+            let side = head.options.get("side").and_then(|side| Side::deserialize(side).ok());
+            parts.recorded.side.get_or_insert(side.unwrap_or(Side::Server));
+            parts.context = head.context()?;
         }
+        parts.take(exchange);
+        Ok::<(), UnusableRecording>(())
+    })?;
+    parts.context = head.context()?;
+    parts.recorded.recorded_at(&parts.context.base_url)?;
+    let taken = parts.taken;
+    let written = head.exchanges.unwrap_or(taken);
+    if taken > written {
+        // The file was put together from several.
+        return Err(Unreadable::Mixed { written, found: taken }.into());
     }
+    if taken < written {
+        parts.recorded.note(format!(
+            "{name}: {taken} of the {written} recorded exchanges; judged as a sample, because the others are missing"
+        ));
+        parts.context.extent = Extent::Sample;
+    }
+    if parts.context.extent != Extent::Run || parts.is_divided {
+        parts.judge();
+        return Ok(None);
+    }
+    let wrong = |problem: String| UnusableRecording::Options(name.to_owned(), problem);
+    let run: RunOptions = serde_json::from_value(head.options).map_err(|error| wrong(error.to_string()))?;
+    let run = run.restored(&parts.context).ok_or_else(|| wrong("a run without a key".to_owned()))?;
+    Ok(Some((parts.into_run(), run)))
 }
 
 /// Notes the number of entries of an archive that were left out, with the reasons.

@@ -21,16 +21,16 @@ pub(super) struct RunOptions {
 }
 
 impl RunOptions {
-    /// The options of the run, given the context of its trace, or `None` if the context has no key.
-    pub(super) fn restore(self, context: &Context) -> Option<Options> {
+    /// The options with what the context of the trace has, or `None` if the context has no key.
+    pub(super) fn restored(mut self, context: &Context) -> Option<RunOptions> {
         let mut keys = context.keys.iter().cloned();
-        let mut options = self.options;
+        let options = &mut self.options;
         options.api_key = keys.next()?;
         options.quota_key = keys.next();
         options.transport.base_url.clone_from(&context.base_url);
         options.transport.replicas.clone_from(&context.replicas);
         options.exclusive_key = context.exclusive_key;
         options.category_id = context.vouches_for_category.then_some(context.category_id);
-        Some(options)
+        Some(self)
     }
 }

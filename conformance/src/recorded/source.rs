@@ -104,15 +104,10 @@ fn transcoded<'r>(mut text: impl BufRead + 'r) -> io::Result<Box<dyn BufRead + '
 /// A file with a body in the folder of an archive. Playwright names such a file by the digest of its bytes: 40 hexadecimal digits and an
 /// extension. Other files of the folder, files in other folders, and links to files elsewhere are not read.
 fn file_beside(folder: &Path, name: &str) -> Option<Vec<u8>> {
-    let path = folder.join(plain(name).filter(|name| is_digest(name))?);
+    let digest = name.split('.').next().filter(|digest| digest.len() == 40)?;
+    let path = folder.join(plain(name).filter(|_| digest.bytes().all(|byte| byte.is_ascii_hexdigit()))?);
     path.symlink_metadata().ok().filter(|found| found.is_file())?;
     body(File::open(path).ok()?)
-}
-
-/// Returns true if the name of a file, without extensions, is a digest of 40 hexadecimal digits.
-fn is_digest(name: &str) -> bool {
-    let digest = name.split('.').next().unwrap_or_default();
-    digest.len() == 40 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The name, if it is the bare name of a file, without folders.
@@ -127,12 +122,6 @@ fn body(reader: impl Read) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(MAX_BODY as u64 + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() <= MAX_BODY).then_some(bytes)
-}
-
-/// Returns true if a member of a ZIP archive is an HTTP Archive. macOS adds a file of its own for each file, which is none.
-fn is_http_archive(name: &str) -> bool {
-    let extension = Path::new(name).extension();
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("har")) && !name.starts_with("__MACOSX/")
 }
 
 /// A ZIP archive, such as Playwright writes: it contains an HTTP Archive and the bodies that its entries name.
@@ -161,7 +150,12 @@ impl Zip {
         read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, UnusableRecording>,
     ) -> Result<T, UnusableRecording> {
         let wrong = |problem: String| UnusableRecording::Zip(name.to_owned(), problem);
-        let mut archives: Vec<&String> = self.members.keys().filter(|name| is_http_archive(name)).collect();
+        // macOS adds a file of its own for each file, which is no HTTP Archive.
+        let is_archive = |name: &&String| {
+            Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har"))
+                && !name.starts_with("__MACOSX/")
+        };
+        let mut archives: Vec<&String> = self.members.keys().filter(is_archive).collect();
         archives.sort();
         let har = match archives[..] {
             [har] => har,

@@ -35,7 +35,6 @@ pub fn redactor(options: &Options) -> Redactor {
 
 /// The redactor for the secrets in the options and for the invalid keys in the requests that were derived from them: a
 /// shortened key, or one with a character changed.
-#[must_use]
 pub(crate) fn redactor_for(options: &Options, trace: &Trace) -> Redactor {
     let mut redactor = redactor(options);
     for exchange in &trace.exchanges {
@@ -98,22 +97,22 @@ pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
     let in_hex = r"od -An -tx1 | tr -d ' \n'";
     let escaping = format!("{in_hex} | tr a-f A-F | sed 's/../%&/g'");
     let percent_encoded = near_misses::percent_encoded(key);
-    let mut forms = Vec::new();
-    let mut push = |codec: KeyCodec, expansion: String| {
-        forms.push((codec.apply(key).unwrap_or_else(|| key.to_owned()), expansion));
-    };
-    push(KeyCodec::Toggle, translated("a-zA-Z", "A-Za-z"));
-    push(KeyCodec::BasicBoth, pair.clone());
-    push(KeyCodec::BasicUser, piped(&format!(r#"printf %s: "${{{variable}}}""#), encoding));
-    push(KeyCodec::BasicPassword, piped(&format!(r#"printf :%s "${{{variable}}}""#), encoding));
-    push(KeyCodec::Base64, piped(&alone, encoding));
-    push(KeyCodec::Base64Url, piped(&alone, r"base64 | tr -d '\n=' | tr +/ -_"));
-    push(KeyCodec::Hex, piped(&alone, in_hex));
-    push(KeyCodec::Reversed, piped(&alone, "rev"));
-    push(KeyCodec::Swapped, piped(&alone, r"sed 's/\(.\)\(.\)$/\2\1/'"));
-    push(KeyCodec::Unpunctuated, piped(&alone, "tr -cd a-zA-Z0-9"));
-    push(KeyCodec::Percent, piped(&alone, &escaping));
-    push(KeyCodec::PercentLast, format!("${{{variable}%?}}{}", piped(&format!("{alone} | tail -c 1"), &escaping)));
+    let codecs = [
+        (KeyCodec::Toggle, translated("a-zA-Z", "A-Za-z")),
+        (KeyCodec::BasicBoth, pair.clone()),
+        (KeyCodec::BasicUser, piped(&format!(r#"printf %s: "${{{variable}}}""#), encoding)),
+        (KeyCodec::BasicPassword, piped(&format!(r#"printf :%s "${{{variable}}}""#), encoding)),
+        (KeyCodec::Base64, piped(&alone, encoding)),
+        (KeyCodec::Base64Url, piped(&alone, r"base64 | tr -d '\n=' | tr +/ -_")),
+        (KeyCodec::Hex, piped(&alone, in_hex)),
+        (KeyCodec::Reversed, piped(&alone, "rev")),
+        (KeyCodec::Swapped, piped(&alone, r"sed 's/\(.\)\(.\)$/\2\1/'")),
+        (KeyCodec::Unpunctuated, piped(&alone, "tr -cd a-zA-Z0-9")),
+        (KeyCodec::Percent, piped(&alone, &escaping)),
+        (KeyCodec::PercentLast, format!("${{{variable}%?}}{}", piped(&format!("{alone} | tail -c 1"), &escaping))),
+    ];
+    let applied = codecs.map(|(codec, expansion)| (codec.apply(key).unwrap_or_else(|| key.to_owned()), expansion));
+    let mut forms = Vec::from(applied);
     let encoded = forms[1].0.trim_end_matches('=').to_owned();
     forms.push((encoded, pair));
     if percent_encoded != key {

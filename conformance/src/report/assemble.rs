@@ -1,14 +1,13 @@
 //! Assembles the report from the trace and the verdicts, without secrets and control characters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use super::counting::Counting;
-use super::counts::FAULTS_CAUGHT;
 use super::fleet;
-use super::identity::{CatalogueVersion, Implementation, TOOL};
 use super::model::{
-    Choice, Evidence, GivenOption, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION, Selection, Target,
-    Tool, WindowPoint,
+    CatalogueVersion, Choice, Evidence, GivenOption, Implementation, Report, ReportedExchange, RequirementReport,
+    SCHEMA_VERSION, Selection, TOOL, Target, Tool, WindowPoint,
 };
 use super::presentation::Presentation;
 use super::traffic::TrafficCounts;
@@ -26,6 +25,12 @@ use animal_store_rules::verdict::{RequirementVerdict, overall};
 
 /// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.
 const MAX_EVIDENCE: usize = 4;
+
+/// The number of known faults that each requirement catches, if it can fail. The tests of the project judge servers with one fault each, and
+/// keep the numbers in this file.
+static FAULTS_CAUGHT: LazyLock<BTreeMap<String, usize>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!(env!("CONFIDENCE"))).unwrap_or_else(|error| panic!("confidence.json: {error}"))
+});
 
 /// The contents of a report in addition to the exchanges and the verdicts.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +51,6 @@ pub(crate) struct Remarks {
 }
 
 /// Assembles the report on the exchanges that are presented, which may be only some of those that were counted.
-#[must_use]
 pub(crate) fn assemble(
     presentation: &Presentation<'_>,
     conclusion: &Conclusion,
@@ -57,29 +61,27 @@ pub(crate) fn assemble(
     let (trace, verdicts) = (presentation.trace, &conclusion.verdicts);
     let exchanges: Vec<ReportedExchange> =
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
-    let mut requirements: Vec<RequirementReport> =
-        verdicts.iter().map(|verdict| requirement(&exchanges, presentation, verdict, judging.strict)).collect();
-    for requirement in &mut requirements {
-        // A failure may be due to an earlier request on the same connection: to its key, or to its body.
-        let is_explained = |cause: &Cause| cause.requirements.iter().any(|id| *id == requirement.id);
-        let mut causes = conclusion.causes.iter().filter(|cause| cause.id == "unread-body");
-        if requirement.about() != About::Keys && !causes.any(is_explained) {
-            continue;
-        }
-        for shown in requirement.evidence.iter_mut().filter_map(|evidence| evidence.exchanges.first_mut()) {
-            if let Some(curl) = presentation.curl_on_kept_connection(shown.number) {
-                shown.curl = curl;
-            }
-        }
-    }
+    let requirements: Vec<RequirementReport> = verdicts
+        .iter()
+        .map(|verdict| requirement(&exchanges, presentation, conclusion, verdict, judging.strict))
+        .collect();
     let text = |text: &Option<String>| text.as_deref().map(|text| presentation.text(text));
     let open = requirements.iter().filter(|requirement| requirement.selected && requirement.level == Level::Open);
-    let choice = |open: &RequirementReport| Choice {
-        id: open.id.clone(),
-        title: open.title.clone(),
-        observed: open.observed.clone(),
-    };
+    let choices = open.map(|RequirementReport { id, title, observed, .. }| Choice {
+        id: id.clone(),
+        title: title.clone(),
+        observed: observed.clone(),
+    });
     let presented = |cause: &Cause| Cause { sentence: presentation.sentence(&cause.sentence), ..cause.clone() };
+    let timeline = trace.exchanges.iter().filter_map(|exchange| {
+        let response = exchange.response()?;
+        let headers = rate_limit::read(response);
+        let (limit, remaining, reset) = (headers.limit.integer(), headers.remaining.integer(), headers.reset.integer());
+        limit.or(remaining).or(reset)?;
+        let key = presentation.key_alias(exchange);
+        let (number, at, status) = (exchange.number, exchange.received_at, response.status);
+        Some(WindowPoint { exchange: number, at, key, status, limit, remaining, reset })
+    });
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
@@ -123,10 +125,10 @@ pub(crate) fn assemble(
         candidate_log: None,
         replicas: fleet::replicas(presentation, conclusion.fleet.as_ref(), verdicts),
         causes: conclusion.causes.iter().map(presented).collect(),
-        gap_profile: open.map(choice).collect(),
+        gap_profile: choices.collect(),
         requirements,
         counting: remarks.counting,
-        timeline: trace.exchanges.iter().filter_map(|exchange| window_point(presentation, exchange)).collect(),
+        timeline: timeline.collect(),
         exchanges,
     }
 }
@@ -151,6 +153,7 @@ fn selection(verdicts: &[RequirementVerdict], judging: &Judging) -> Selection {
 fn requirement(
     recorded: &[ReportedExchange],
     presentation: &Presentation<'_>,
+    conclusion: &Conclusion,
     verdict: &RequirementVerdict,
     strict: bool,
 ) -> RequirementReport {
@@ -163,6 +166,18 @@ fn requirement(
     let judged_on = judged_on.map(|index| &recorded[index]);
     let duration = judged_on.map(|exchange| exchange.elapsed_us).sum::<u64>() / 1_000;
     let findings = verdict.findings.iter().take(MAX_EVIDENCE);
+    let mut evidence: Vec<Evidence> =
+        findings.map(|finding| evidence(presentation, verdict.requirement, finding)).collect();
+    // A failure may be due to an earlier request on the same connection: to its key, or to its body.
+    let id = &*verdict.requirement.id;
+    let is_explained = |cause: &Cause| cause.id == "unread-body" && cause.requirements.iter().any(|known| known == id);
+    if verdict.requirement.about == About::Keys || conclusion.causes.iter().any(is_explained) {
+        for shown in evidence.iter_mut().filter_map(|evidence| evidence.exchanges.first_mut()) {
+            if let Some(curl) = presentation.curl_on_kept_connection(shown.number) {
+                shown.curl = curl;
+            }
+        }
+    }
     RequirementReport {
         id: verdict.requirement.id.clone(),
         level: verdict.requirement.level,
@@ -182,7 +197,7 @@ fn requirement(
         observed: verdict.observed.as_deref().map(hide),
         duration_ms: duration,
         shown_in: shown_in.into_iter().map(str::to_owned).collect(),
-        evidence: findings.map(|finding| evidence(presentation, verdict.requirement, finding)).collect(),
+        evidence,
     }
 }
 
@@ -212,20 +227,3 @@ fn evidence(presentation: &Presentation<'_>, requirement: &Requirement, finding:
 
 /// The maximum length of a subject in bytes.
 const MAX_SUBJECT: usize = 60;
-
-/// The rate-limit headers of a response, if it has any.
-fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<WindowPoint> {
-    let response = exchange.response()?;
-    let headers = rate_limit::read(response);
-    let (limit, remaining, reset) = (headers.limit.integer(), headers.remaining.integer(), headers.reset.integer());
-    limit.or(remaining).or(reset)?;
-    Some(WindowPoint {
-        exchange: exchange.number,
-        at: exchange.received_at,
-        key: presentation.key_alias(exchange),
-        status: response.status,
-        limit,
-        remaining,
-        reset,
-    })
-}

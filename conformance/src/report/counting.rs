@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::key_alias::KeyAlias;
+use super::KeyAlias;
 use animal_store_rules::limits::Limiter;
 
 /// The way of counting that explains most responses to a key.

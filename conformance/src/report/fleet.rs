@@ -26,15 +26,11 @@ impl Replica {
     pub fn lag_shown(&self) -> String {
         let Reads { shown, never_shown, missing_ms, shown_ms, .. } = self.reads;
         let seconds = |time: u64| format!("{}.{:03} s", time / 1_000, time % 1_000);
-        let first = match (shown_ms.filter(|_| shown > 0), missing_ms) {
-            (None, None) => return "not observed".to_owned(),
-            (Some(time), None) => format!("none seen; first shown after {}", seconds(time)),
-            (Some(time), Some(missing)) => {
-                format!("first shown after {}, missing after {}", seconds(time), seconds(missing))
-            }
-            (None, Some(missing)) => format!("nothing shown after {}", seconds(missing)),
-        };
-        if shown > 0 && never_shown > 0 { format!("{first}; {never_shown} never shown") } else { first }
+        let shown = shown_ms.filter(|_| shown > 0).map(|time| format!("first shown after {}", seconds(time)));
+        let missing = missing_ms.map(|time| format!("missing after {}", seconds(time)));
+        let never = (never_shown > 0).then(|| format!("{never_shown} never shown"));
+        let parts: Vec<String> = [shown, missing, never].into_iter().flatten().collect();
+        if parts.is_empty() { "not observed".to_owned() } else { parts.join(", ") }
     }
 
     /// The addresses that count the requests of a key together with this one.
@@ -46,14 +42,6 @@ impl Replica {
             Some(others) if others.len() + 1 == report.replicas.len() => "shared by all".to_owned(),
             Some(others) => format!("shared with {}", others.join(", ")),
         }
-    }
-}
-
-impl Report {
-    /// The part of a URL below the base URL; of a service with several addresses, the whole, which says where a request went.
-    #[must_use]
-    pub fn shown_target<'u>(&self, url: &'u str) -> &'u str {
-        if self.replicas.is_empty() { url.strip_prefix(&self.target.base_url).unwrap_or(url) } else { url }
     }
 }
 
@@ -125,9 +113,9 @@ mod tests {
             replica.lag_shown()
         };
         assert_eq!(lag(0, 0, None, None), "not observed");
-        assert_eq!(lag(3, 0, None, Some(12)), "none seen; first shown after 0.012 s");
+        assert_eq!(lag(3, 0, None, Some(12)), "first shown after 0.012 s");
         assert_eq!(lag(3, 0, Some(1_600), Some(3_210)), "first shown after 3.210 s, missing after 1.600 s");
-        assert_eq!(lag(3, 2, Some(6_000), Some(12)), "first shown after 0.012 s, missing after 6.000 s; 2 never shown");
-        assert_eq!(lag(0, 2, Some(6_000), None), "nothing shown after 6.000 s");
+        assert_eq!(lag(3, 2, Some(6_000), Some(12)), "first shown after 0.012 s, missing after 6.000 s, 2 never shown");
+        assert_eq!(lag(0, 2, Some(6_000), None), "missing after 6.000 s, 2 never shown");
     }
 }

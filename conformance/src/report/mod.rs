@@ -7,13 +7,9 @@ pub mod text;
 
 mod assemble;
 pub(crate) mod counting;
-mod counts;
 mod curl;
-mod findings;
+mod evidence;
 mod fleet;
-mod identity;
-mod key_alias;
-mod limits;
 mod model;
 mod outcome;
 mod outline;
@@ -24,16 +20,14 @@ mod traffic;
 
 pub(crate) use assemble::{Remarks, assemble};
 pub use counting::{Counting, Unexplained};
-pub use counts::PARTLY_SEEN;
-pub use identity::{CatalogueVersion, Implementation, TOOL};
-pub use key_alias::KeyAlias;
-pub use limits::LimitsShown;
+pub use evidence::LimitsShown;
 pub use model::{
-    Choice, Evidence, GivenOption, Replica, Report, ReportedBody, ReportedExchange, ReportedRequest, ReportedResponse,
-    RequirementReport, SCHEMA_VERSION, Selection, Since, Target, Tool, WindowPoint,
+    CatalogueVersion, Choice, Evidence, GivenOption, Implementation, KeyAlias, Replica, Report, ReportedBody,
+    ReportedExchange, ReportedRequest, ReportedResponse, RequirementReport, SCHEMA_VERSION, Selection, Since, TOOL,
+    Target, Tool, WindowPoint,
 };
 pub use outcome::Outcome;
-pub use outline::{Section, Tally};
+pub use outline::{PARTLY_SEEN, Section, Tally};
 pub(crate) use presentation::Presentation;
 pub use presentation::shown;
 pub use shell::shell_command;

@@ -8,8 +8,6 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::counting::Counting;
-use super::identity::{CatalogueVersion, Implementation};
-use super::key_alias::KeyAlias;
 use super::traffic::Answerers;
 use crate::options::Earlier;
 use animal_store_diagnose::causes::Cause;
@@ -19,6 +17,10 @@ use animal_store_rules::fleet::Reads;
 use animal_store_rules::verdict::attribution::Attribution;
 use animal_store_rules::verdict::findings::Share;
 use animal_store_rules::verdict::{Status, Verdict};
+use animal_store_rules::worded;
+
+/// The name of the judge in its reports and traces.
+pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
 /// The version of the report's schema.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -209,6 +211,51 @@ pub struct Target {
     pub image: Option<String>,
     /// The plan of the key, if it was given.
     pub plan: Option<String>,
+}
+
+/// The implementation that was judged, as far as it is known: a base URL tells neither its name nor its version.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Implementation {
+    /// The name of the implementation.
+    pub name: Option<String>,
+    /// The version of the implementation.
+    pub version: Option<String>,
+}
+
+impl Implementation {
+    /// The facts of this value, completed by the facts of the other one.
+    #[must_use]
+    pub fn or(self, other: Implementation) -> Implementation {
+        Implementation { name: self.name.or(other.name), version: self.version.or(other.version) }
+    }
+
+    /// The name and the version, if the name is known.
+    #[must_use]
+    pub fn title(&self) -> Option<String> {
+        let version = self.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
+        self.name.as_ref().map(|name| format!("{name}{version}"))
+    }
+}
+
+/// The catalogue of requirements that a report was judged by.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct CatalogueVersion {
+    /// The version of the catalogue.
+    pub version: String,
+    /// The SHA-256 of the catalogue in hexadecimal. Reports with equal digests were judged by the same requirements.
+    pub digest: String,
+}
+
+impl CatalogueVersion {
+    /// The beginning of the digest, for people to compare.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        self.digest.get(..12).unwrap_or(&self.digest)
+    }
 }
 
 /// The results for one address.
@@ -436,6 +483,25 @@ impl From<String> for ReportedBody {
 impl From<ReportedBody> for String {
     fn from(body: ReportedBody) -> String {
         body.text
+    }
+}
+
+worded! {
+    /// The key of a request, by its role.
+    #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum KeyAlias {
+        /// The main key as a bearer token, however it is spelt.
+        Main = "main",
+        /// The key that the run may exhaust, as a bearer token, however it is spelt.
+        Quota = "quota",
+        /// No credential at all.
+        None = "none",
+        /// Anything else: a wrong key, or a key in another place.
+        // The JSON report does not name the keys of exchanges.
+        #[default]
+        Other = "other",
     }
 }
 

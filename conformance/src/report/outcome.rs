@@ -1,9 +1,10 @@
-//! The outcome of a requirement: its level, its status and the selection in one word, which every format shows in its own way.
+//! Requirements in the wording that every format uses. The outcome of a requirement is its level, its status and the selection in one word.
 
 use serde::Serialize;
 
-use super::RequirementReport;
-use animal_store_rules::catalogue::{Level, Party};
+use super::{Evidence, ReportedExchange, RequirementReport};
+use crate::layout::counted;
+use animal_store_rules::catalogue::{About, Level, Party, Requirement, catalogue};
 use animal_store_rules::verdict::Status;
 use animal_store_rules::worded;
 
@@ -49,6 +50,86 @@ impl RequirementReport {
             Status::NotExercised => Outcome::NotExercised,
             Status::Observed => Outcome::Open,
         }
+    }
+
+    /// Returns true if the requirement is selected and was broken, also as a warning or as known to fail.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.selected && self.failures > 0
+    }
+
+    /// Returns true if the requirement is broken without being a violation.
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
+        self.outcome() == Outcome::Warning
+    }
+
+    /// The part of the requirement that the run could not see, although the requirement held.
+    #[must_use]
+    pub fn unseen(&self) -> Option<&str> {
+        self.reason.as_deref().filter(|_| self.outcome() == Outcome::Held)
+    }
+
+    /// Returns true if the requirement makes the run incomplete.
+    #[must_use]
+    pub fn is_gap(&self) -> bool {
+        self.outcome() == Outcome::Gap
+    }
+
+    /// The number of known faults that the requirement catches, as reports show it: `catches 8 faults`.
+    #[must_use]
+    pub fn confidence(&self) -> Option<String> {
+        self.faults_caught.map(|count| format!("catches {}", counted(count, "fault")))
+    }
+
+    /// The party that the requirement binds.
+    #[must_use]
+    pub fn party(&self) -> Party {
+        self.entry().map(|entry| entry.party).unwrap_or_default()
+    }
+
+    /// The subject of the requirement.
+    pub(super) fn about(&self) -> About {
+        self.entry().map(|entry| entry.about).unwrap_or_default()
+    }
+
+    /// The entry of the requirement in the catalogue, which a report of another version may lack.
+    pub(super) fn entry(&self) -> Option<&'static Requirement> {
+        catalogue().get(&self.id)
+    }
+    /// Returns true if the findings of the requirement are in rate-limit headers and times, and not in bodies.
+    #[must_use]
+    pub fn concerns_limits(&self) -> bool {
+        self.about() == About::Limits
+    }
+
+    /// The findings in a line, the worst first.
+    #[must_use]
+    pub fn findings(&self) -> String {
+        match (self.evidence.is_empty(), self.reason.as_deref()) {
+            (true, Some(reason)) => reason.to_owned(),
+            (true, None) => self.title.clone(),
+            (false, _) => self.evidence.iter().map(Evidence::finding).collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    /// The expectation and the finding of the worst failure, or else the reason for the status.
+    #[must_use]
+    pub fn explanation(&self) -> Option<&str> {
+        self.evidence.first().map(|evidence| evidence.sentence.as_str()).or(self.reason.as_deref())
+    }
+
+    /// The exchange that shows the worst failure.
+    #[must_use]
+    pub fn decisive(&self) -> Option<&ReportedExchange> {
+        self.evidence.first()?.exchanges.first()
+    }
+
+    /// The number of failures of kinds without an example in the evidence.
+    #[must_use]
+    pub fn further_failures(&self) -> usize {
+        let shown: usize = self.evidence.iter().map(|evidence| evidence.count).sum();
+        if self.evidence.is_empty() { 0 } else { self.failures.saturating_sub(shown) }
     }
 }
 

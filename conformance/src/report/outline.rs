@@ -1,8 +1,17 @@
-//! The outline of a report: its sections, the numbers of their requirements by outcome, and the lines that every format begins with.
+//! The outline of a report: its sections, the numbers of their requirements by outcome, the order in which to fix findings, and the lines that
+//! every format begins with.
 
-use super::{Outcome, Report, RequirementReport};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Outcome, Report, RequirementReport, Selection};
 use crate::layout::counted;
-use animal_store_rules::catalogue::Level;
+use animal_store_diagnose::causes::Cause;
+use animal_store_rules::catalogue::scope::Side;
+use animal_store_rules::catalogue::{Hides, Level, Party};
+
+/// The title, in every format, of requirements that held although a part of them could not be seen.
+pub const PARTLY_SEEN: &str = "Held, with limited evidence";
 
 /// A section of the specification with its requirements, those on clients last.
 #[derive(Clone, Debug)]
@@ -103,4 +112,120 @@ impl Report {
             std::time::Duration::from_millis(self.duration_ms).as_secs_f64()
         )
     }
+    /// A requirement, if the catalogue of the report has it.
+    #[must_use]
+    pub fn requirement(&self, id: &str) -> Option<&RequirementReport> {
+        self.requirements.iter().find(|requirement| requirement.id == id)
+    }
+
+    /// The part of the requirements that was selected, unless it is all of them: `1 of 70 requirements selected, by --only orders.exists`.
+    #[must_use]
+    pub fn part(&self) -> Option<String> {
+        let Selection { selected, requirements, by } = &self.selection;
+        let by = if by.is_empty() { String::new() } else { format!(", by {}", by.join(" ")) };
+        (selected < requirements).then(|| format!("{selected} of {requirements} requirements selected{by}"))
+    }
+
+    /// The verdict, with the part of the requirements that was selected: `conforms (1 of 70 requirements selected, by --only
+    /// orders.exists)`.
+    #[must_use]
+    pub fn verdict_shown(&self) -> String {
+        let part = self.part().map_or_else(String::new, |part| format!(" ({part})"));
+        format!("{}{part}", self.verdict.as_str())
+    }
+
+    /// The side that was judged, to follow the profile in a line, such as `, side client`. Empty for the server.
+    #[must_use]
+    pub fn side_judged(&self) -> &'static str {
+        match self.side {
+            Side::Server => "",
+            Side::Client => ", side client",
+            Side::Both => ", both sides",
+        }
+    }
+
+    /// The address that was judged. Where clients were judged as well, with the party that is judged, or that alone violates.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        // The port of a container means nothing after the run.
+        let target = self.target.image.as_ref().unwrap_or(&self.target.base_url);
+        let violates = |party| self.requirements.iter().any(|r| r.violation && r.party() == party);
+        match (self.side, violates(Party::Server), violates(Party::Client)) {
+            (Side::Server, ..) => target.clone(),
+            (Side::Both, true, false) => format!("the server at {target}"),
+            (Side::Client, ..) | (Side::Both, false, true) => format!("the client at {target}"),
+            (Side::Both, ..) => format!("the server and its clients at {target}"),
+        }
+    }
+
+    /// The identifiers of the requirements that held although a part of them could not be seen, each with that part.
+    pub fn partly_seen(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.requirements.iter().filter_map(|requirement| Some((requirement.id.as_str(), requirement.unseen()?)))
+    }
+
+    /// The requirements that make the run incomplete, by the reason why they were not exercised.
+    #[must_use]
+    pub fn gaps_by_reason(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut gaps: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for requirement in self.requirements.iter().filter(|requirement| requirement.is_gap()) {
+            gaps.entry(requirement.reason.as_deref().unwrap_or_default()).or_default().push(&requirement.id);
+        }
+        gaps
+    }
+
+    /// The broken requirements, except known failures, in the order in which to fix them: violations before warnings. Among each,
+    /// requirements that hide others come first, and then requirements that share a cause or exchanges with most others.
+    #[must_use]
+    pub fn to_fix(&self) -> Vec<&RequirementReport> {
+        let broken: Vec<&RequirementReport> =
+            self.requirements.iter().filter(|r| r.violation || r.is_warning()).collect();
+        let shared = |requirement: &RequirementReport| {
+            let own = exchanges(requirement);
+            let alike = broken.iter().filter(|other| !own.is_disjoint(&exchanges(other))).count();
+            self.cause_of(&requirement.id).map_or(alike, |cause| cause.requirements.len().max(alike))
+        };
+        let mut ordered = broken.clone();
+        ordered.sort_by_cached_key(|r| {
+            let hides = r.entry().map_or(Hides::Nothing, |entry| entry.hides);
+            (!r.violation, hides, Reverse(if hides == Hides::Nothing { shared(r) } else { 0 }))
+        });
+        ordered
+    }
+
+    /// The likely cause that explains every failure of a requirement, if there is one.
+    #[must_use]
+    pub fn cause_of(&self, id: &str) -> Option<&Cause> {
+        self.causes.iter().find(|cause| cause.requirements.iter().any(|explained| explained == id))
+    }
+
+    /// The facts about the implementation and the judge, as names and values. Unknown facts are left out.
+    #[must_use]
+    pub fn identity(&self) -> Vec<(&'static str, String)> {
+        let implementation = &self.target.implementation;
+        let catalogue = &self.catalogue;
+        let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let facts = [
+            ("environment", self.target.environment.clone()),
+            ("implementation", implementation.name.clone()),
+            ("implementation version", implementation.version.clone()),
+            ("image", self.target.image.clone()),
+            ("judge", known(&format!("{} {}", self.tool.name, self.tool.version))),
+            ("specification", known(&self.specification)),
+            ("catalogue", known(&catalogue.version)),
+            ("catalogue digest", known(&catalogue.digest).map(|hex| format!("sha256:{hex}"))),
+            ("rerun command", known(&self.rerun_command)),
+        ];
+        facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    /// The part of a URL below the base URL; of a service with several addresses, the whole, which says where a request went.
+    #[must_use]
+    pub fn shown_target<'u>(&self, url: &'u str) -> &'u str {
+        if self.replicas.is_empty() { url.strip_prefix(&self.target.base_url).unwrap_or(url) } else { url }
+    }
+}
+
+/// The exchanges that show a requirement to be broken, as far as the report has them.
+fn exchanges(requirement: &RequirementReport) -> BTreeSet<usize> {
+    requirement.evidence.iter().flat_map(|evidence| &evidence.exchanges).map(|exchange| exchange.number).collect()
 }

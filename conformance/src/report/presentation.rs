@@ -5,8 +5,8 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use super::KeyAlias;
 use super::curl::{self, Curl};
-use super::key_alias::KeyAlias;
 use super::model::{ReportedBody, ReportedExchange, ReportedRequest, ReportedResponse};
 use super::rerun_command;
 use crate::options::Options;
@@ -97,8 +97,11 @@ impl<'t> Presentation<'t> {
     pub(crate) fn exchange(&self, exchange: &Exchange) -> ReportedExchange {
         let (response, failure) = match &exchange.outcome {
             Outcome::Response(response) => {
-                let headers = self.fields(&response.headers);
-                let body = body(&response.body, response.cut, &self.redactor);
+                let headers = response.headers.iter().map(|(name, value)| {
+                    let value = if name == "set-cookie" { without_its_value(value) } else { value.clone() };
+                    (self.own(name), self.text(&value))
+                });
+                let (headers, body) = (headers.collect(), body(&response.body, response.cut, &self.redactor));
                 (Some(ReportedResponse { status: response.status, headers, body }), None)
             }
             Outcome::Failed(failure) => (None, Some(self.text(&failure.detail))),
@@ -108,6 +111,13 @@ impl<'t> Presentation<'t> {
             RESPONSE_IDS.iter().find_map(value).map(|(_, value)| value.clone())
         });
         let request = &exchange.request;
+        let request_id = self.trace.context.request_id(exchange.number).filter(|_| !self.sets_request_id);
+        let mut headers: Vec<(String, String)> =
+            request_id.iter().map(|id| (REQUEST_ID.to_owned(), id.clone())).collect();
+        headers.extend(request.authorization.iter().map(|value| ("authorization".to_owned(), self.text(value))));
+        headers.extend(request.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), self.text(value))));
+        let labelled = request.body.iter().filter(|body| !body.content_type.is_empty());
+        headers.extend(labelled.map(|body| ("content-type".to_owned(), self.own(&body.content_type))));
         let address = self.own(self.trace.context.address_of(request));
         // A key of a few letters would be found in any path, so it is hidden in the query alone.
         let query = request.query.as_ref().map_or_else(String::new, |query| format!("?{}", self.text(query)));
@@ -123,13 +133,13 @@ impl<'t> Presentation<'t> {
             request: ReportedRequest {
                 method: request.method.clone(),
                 url: format!("{address}{}{query}", self.own(&request.path)),
-                headers: self.request_fields(exchange),
+                headers,
                 body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             },
             replica: request.replica.map(|_| address),
             response,
             failure,
-            request_id: self.request_id(exchange),
+            request_id,
             response_id,
             curl: String::new(),
         }
@@ -170,30 +180,6 @@ impl<'t> Presentation<'t> {
                 KeyAlias::Other
             }
         }
-    }
-
-    fn fields(&self, headers: &[(String, String)]) -> Vec<(String, String)> {
-        let value = |name: &str, value: &str| match name {
-            "set-cookie" => without_its_value(value),
-            _ => value.to_owned(),
-        };
-        headers.iter().map(|(name, field)| (self.own(name), self.text(&value(name, field)))).collect()
-    }
-
-    /// The identifier that a request carried.
-    fn request_id(&self, exchange: &Exchange) -> Option<String> {
-        self.trace.context.request_id(exchange.number).filter(|_| !self.sets_request_id)
-    }
-
-    fn request_fields(&self, exchange: &Exchange) -> Vec<(String, String)> {
-        let request = &exchange.request;
-        let field = |name: &str, value: &str| (name.to_ascii_lowercase(), self.text(value));
-        let id = self.request_id(exchange).map(|id| (REQUEST_ID.to_owned(), id));
-        let authorization = request.authorization.iter().map(|value| field("authorization", value));
-        let further = request.headers.iter().map(|(name, value)| field(name, value));
-        let labelled = request.body.iter().filter(|body| !body.content_type.is_empty());
-        let content_type = labelled.map(|body| ("content-type".to_owned(), self.own(&body.content_type)));
-        id.into_iter().chain(authorization).chain(further).chain(content_type).collect()
     }
 }
 

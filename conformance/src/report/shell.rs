@@ -52,7 +52,17 @@ fn printf_of(pieces: &[Piece<'_>], is_text: bool) -> String {
     let (mut format, mut arguments) = (String::new(), String::new());
     for piece in pieces {
         match piece {
-            Piece::Text(text) => text.chars().for_each(|c| push_in_format(&mut format, c, is_text)),
+            Piece::Text(text) => text.chars().for_each(|c| match c {
+                '%' => format.push_str("%%"),
+                '\\' => format.push_str(r"\\"),
+                '\n' => format.push_str(r"\n"),
+                '\t' => format.push_str(r"\t"),
+                c if needs_no_escape(c) && (is_text || c.is_ascii()) => format.push(c),
+                c if is_text => {
+                    c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| format.push_str(&format!(r"\{byte:03o}")));
+                }
+                c => format.push_str(&format!(r"\{:03o}", u32::from(c))),
+            }),
             Piece::Secret(expansion) => {
                 format.push_str("%s");
                 arguments.push_str(&format!(" \"{expansion}\""));
@@ -60,19 +70,6 @@ fn printf_of(pieces: &[Piece<'_>], is_text: bool) -> String {
         }
     }
     format!("printf {}{arguments}", single_quoted(&format))
-}
-
-/// Adds a character to the format of `printf`.
-fn push_in_format(format: &mut String, c: char, is_text: bool) {
-    match c {
-        '%' => format.push_str("%%"),
-        '\\' => format.push_str(r"\\"),
-        '\n' => format.push_str(r"\n"),
-        '\t' => format.push_str(r"\t"),
-        c if needs_no_escape(c) && (is_text || c.is_ascii()) => format.push(c),
-        c if is_text => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| format.push_str(&format!(r"\{byte:03o}"))),
-        c => format.push_str(&format!(r"\{:03o}", u32::from(c))),
-    }
 }
 
 /// Returns true if a text needs no escape in a command.

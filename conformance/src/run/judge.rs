@@ -1,6 +1,5 @@
 //! The whole pipeline: options, probes, trace, rules, verdicts, report.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,15 +12,15 @@ use crate::http::clock::Clock;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::probes;
-use crate::probes::preflight::{self, Abort};
+use crate::probes::preflight;
 use crate::probes::session::{Session, Stop};
 use crate::probes::target::UnusableTarget;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Presentation, Remarks, Report, Since, TrafficCounts, rerun_command};
 use crate::run::notes::{
-    long_bodies, lost_with_connections, more_than_planned, transient_failures, undecided_by_others, unknown_category,
-    unlike_plan, unreadable_codings, unsent_near_misses,
+    lost_with_connections, transient_failures, undecided_by_others, unknown_category, unlike_plan, unreadable_bodies,
+    unsent_near_misses,
 };
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
@@ -174,10 +173,9 @@ impl Judge {
             .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.budget.wait).await {
             Ok(()) => {
-                let unlike = unlike_plan(&Limiter::new(&History::without_bodies(session.trace())), options);
-                match unlike {
-                    Some(unlike) if unlike.is_of_another_plan => return Err(RunError::AnotherPlan(unlike.text)),
-                    Some(unlike) => listener(&Event::Note(unlike.text)),
+                match unlike_plan(&Limiter::new(&History::without_bodies(session.trace())), options) {
+                    Some((unlike, true)) => return Err(RunError::AnotherPlan(unlike)),
+                    Some((unlike, false)) => listener(&Event::Note(unlike)),
                     None => {}
                 }
                 let mut known = BTreeSet::new();
@@ -188,10 +186,8 @@ impl Judge {
                 };
                 probes::run(&mut session, options, after_each).await.err()
             }
-            Err(Abort::Unusable(unusable)) => return Err(refused(unusable)),
-            Err(Abort::Stop(Stop::Unusable(unusable))) => return Err(refused(*unusable)),
-            Err(Abort::Stop(stop)) if session.trace().exchanges.is_empty() => return Err(RunError::Stopped(stop)),
-            Err(Abort::Stop(stop)) => Some(stop),
+            Err(stop) if session.trace().exchanges.is_empty() => return Err(RunError::Stopped(stop)),
+            Err(stop) => Some(stop),
         };
         if matches!(stop, Some(Stop::Exhausted(_) | Stop::StaysLimited(_))) {
             // The run has stopped for a reason that is reported; a further one adds nothing to it.
@@ -212,8 +208,11 @@ impl Judge {
         if let Some(stop) = &stop {
             trace.context.left_out.push(LeftOut { requirements: "".into(), reason: stop.to_string() });
         }
-        let ended_early = ended_early(stop.as_ref(), &trace.context.unfinished);
-        Ok((trace, ended_early))
+        // The reason why the run sent fewer requests than planned, with the fixed parts that it did not send completely.
+        let unfinished = trace.context.unfinished.join(", ");
+        let unsent = (!unfinished.is_empty()).then(|| format!("not sent completely: {unfinished}"));
+        let reasons: Vec<String> = stop.map(|stop| stop.to_string()).into_iter().chain(unsent).collect();
+        Ok((trace, (!reasons.is_empty()).then(|| reasons.join("; "))))
     }
 }
 
@@ -226,21 +225,12 @@ fn report_broken(session: &Session<'_>, options: &Options, known: &mut BTreeSet<
             && options.judging.known_failing.entry(id).is_none()
             && known.insert(id)
         {
-            session.report_broken(id, &requirement.title);
+            session.tell(&Event::Broken { id, title: &requirement.title });
         }
     }
     match known.first().copied().filter(|_| options.budget.fail_fast) {
         Some(id) => Err(Stop::FailFast(id)),
         None => Ok(()),
-    }
-}
-
-/// The reason why a run sent fewer requests than planned, with the fixed parts that it did not send completely.
-fn ended_early(stop: Option<&Stop>, unfinished: &[Cow<'static, str>]) -> Option<String> {
-    let unsent = (!unfinished.is_empty()).then(|| format!("not sent completely: {}", unfinished.join(", ")));
-    match (stop.map(ToString::to_string), unsent) {
-        (Some(stop), Some(unsent)) => Some(format!("{stop}; {unsent}")),
-        (stop, unsent) => stop.or(unsent),
     }
 }
 
@@ -255,16 +245,14 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
         options.judging.known_failing.apply(&mut conclusion.verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
     let mut notes = Vec::new();
-    notes.extend(unlike_plan(&facts.limiter, options).map(|unlike| unlike.text));
+    notes.extend(unlike_plan(&facts.limiter, options).map(|(unlike, _)| unlike));
     notes.extend(undecided_by_others(&facts.limiter));
     notes.extend(unknown_category(&history));
     notes.extend(lost_with_connections(&trace.exchanges));
     notes.extend(transient_failures(&trace.exchanges));
-    notes.extend(unreadable_codings(&trace.exchanges));
-    notes.extend(long_bodies(&trace.exchanges));
+    notes.extend(unreadable_bodies(&trace.exchanges));
     notes.extend(mended(&conclusion.verdicts, options));
     notes.extend(unsent_near_misses(&trace.exchanges, options));
-    notes.extend(more_than_planned(&history, &facts.limiter, options));
     let presentation = Presentation::of_run(trace, options);
     let remarks = Remarks {
         notes,

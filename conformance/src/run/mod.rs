@@ -1,5 +1,4 @@
 //! A run from its options to its report.
 
-pub(crate) mod forecast;
 pub(crate) mod judge;
 mod notes;

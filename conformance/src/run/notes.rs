@@ -2,22 +2,19 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use crate::layout::capitalized;
+use crate::layout::{capitalized, counted};
 use crate::options::Options;
 use crate::probes::near_misses::Amount;
-use crate::probes::plan::plan;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::{KeyLimits, Limiter};
 use animal_store_rules::near_misses::{self as table, NearMiss, near_misses};
 use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Exchange, MAX_BODY, Outcome};
-use animal_store_rules::trace::knowledge::{Answerer, Extent};
+use animal_store_rules::trace::knowledge::Answerer;
 
 /// The note on a category that the service may not know, because it refused every valid animal of the run.
-#[must_use]
 pub(super) fn unknown_category(history: &History<'_>) -> Option<String> {
     let category = history.context.category_id;
     let mut statuses: Vec<Option<u16>> = Vec::new();
@@ -36,7 +33,6 @@ pub(super) fn unknown_category(history: &History<'_>) -> Option<String> {
 }
 
 /// The note on responses that only other clients of a key explain, with the requirements that are broken if there are none.
-#[must_use]
 pub(super) fn undecided_by_others(limiter: &Limiter<'_>) -> Option<String> {
     let mut broken: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in limiter.keys().iter().flat_map(KeyLimits::explained_by_others) {
@@ -55,7 +51,6 @@ pub(super) fn undecided_by_others(limiter: &Limiter<'_>) -> Option<String> {
 
 /// The note on near misses that the run did not send, if a larger plan or another profile sends more: `near misses: 110 of 876 sent`, with the
 /// families that the others belong to.
-#[must_use]
 pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> Option<String> {
     let is_whole = options.judging.scope.profile.creates()
         && options.judging.scope.only.is_empty()
@@ -79,49 +74,23 @@ pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> O
     Some(format!("near misses: {sent} of {rows} sent; not sent: {}; {pro}{all} nearly all", families.join(", ")))
 }
 
-/// The mean response time from which a run may need more requests than planned.
-const SLOW: Duration = Duration::from_millis(500);
-
-/// The note on requests with the key beyond the plan of the run, where responses are slow.
-#[must_use]
-pub(super) fn more_than_planned(history: &History<'_>, limiter: &Limiter<'_>, options: &Options) -> Option<String> {
-    let keyed: Vec<&Exchange> =
-        history.entries.iter().filter(|entry| entry.key().is_some()).map(|entry| entry.exchange).collect();
-    let lasted = keyed.iter().map(|exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs());
-    let mean = lasted.sum::<Duration>() / u32::try_from(keyed.len().max(1)).unwrap_or(u32::MAX);
-    let planned = plan(options, limiter.plan_limits(0), None).keyed;
-    let is_slow = mean >= SLOW && keyed.len() > planned && history.context.extent == Extent::Run;
-    is_slow.then(|| {
-        format!(
-            "{} requests with the key, and not about {planned}: a response takes {:.1} s, so that requests which are sent one after the other \
-             do not use up the limit of a minute, and further ones have to",
-            keyed.len(),
-            mean.as_secs_f64()
-        )
-    })
-}
-
 /// The note on requests that were repeated because the kept connection had ended, with their number and methods.
-#[must_use]
 pub(super) fn lost_with_connections(exchanges: &[Exchange]) -> Option<String> {
     let is_lost = |exchange: &&Exchange| {
         exchange.known.answerer == Answerer::Nobody && Doubt::of(exchange, true) == Some(Doubt::KeptConnection)
     };
     let lost: Vec<&str> = exchanges.iter().filter(is_lost).map(|exchange| exchange.request.method.as_str()).collect();
     let methods: Vec<&str> = lost.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let subject = match lost.len() {
-        0 => return None,
-        1 => "1 request was".to_owned(),
-        count => format!("{count} requests were"),
-    };
-    Some(format!(
-        "{subject} repeated on another connection ({}), because the one that was kept open ended without a response",
-        methods.join(", ")
-    ))
+    (!lost.is_empty()).then(|| {
+        format!(
+            "repeated on another connection, because the one that was kept open ended without a response: {} ({})",
+            counted(lost.len(), "request"),
+            methods.join(", ")
+        )
+    })
 }
 
 /// The note on requests that the service did not answer at first, with the cause: `1 of 142 requests: intermediary (nginx answered 502)`.
-#[must_use]
 pub(super) fn transient_failures(exchanges: &[Exchange]) -> Option<String> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for exchange in answerer::transient(exchanges) {
@@ -139,87 +108,53 @@ pub(super) fn transient_failures(exchanges: &[Exchange]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("not answered by the service, and not judged: {}", parts.join("; ")))
 }
 
-/// The note on bodies in a content coding that the judge does not decode.
-#[must_use]
-pub(super) fn unreadable_codings(exchanges: &[Exchange]) -> Option<String> {
-    let responses = exchanges.iter().filter_map(Exchange::response);
-    let codings: Vec<&str> = responses.filter_map(|response| response.unreadable_coding()).collect();
-    let names: BTreeSet<&str> = codings.iter().copied().collect();
-    let names = names.into_iter().collect::<Vec<_>>().join(", ");
-    (!codings.is_empty()).then(|| {
-        format!(
-            "the bodies of {} of {} responses are not judged, because they are encoded (Content-Encoding: {names}) although no \
-             request accepts more than gzip: judge the service without what compresses them",
-            codings.len(),
-            exchanges.len()
-        )
-    })
+/// The note on bodies that are not judged: the judge does not decode their content coding, or does not read bodies of their length.
+pub(super) fn unreadable_bodies(exchanges: &[Exchange]) -> Option<String> {
+    let (mut codings, mut encoded, mut long) = (BTreeSet::new(), 0, 0);
+    for response in exchanges.iter().filter_map(Exchange::response) {
+        let coding = response.unreadable_coding();
+        encoded += usize::from(coding.is_some());
+        codings.extend(coding);
+        long += usize::from(response.is_too_long());
+    }
+    let mut reasons = Vec::new();
+    if encoded > 0 {
+        let codings = Vec::from_iter(codings).join(", ");
+        reasons.push(format!(
+            "{encoded} are encoded (Content-Encoding: {codings}) although no request accepts more than gzip"
+        ));
+    }
+    if long > 0 {
+        let most = MAX_BODY / 1024 / 1024;
+        reasons.push(format!("{long} are longer than {most} MiB, or in chunks with long extensions"));
+    }
+    let all = exchanges.len();
+    (!reasons.is_empty()).then(|| format!("not judged, of the bodies of {all} responses: {}", reasons.join("; ")))
 }
 
-/// The note on bodies that the judge did not read, because they are too long.
-#[must_use]
-pub(super) fn long_bodies(exchanges: &[Exchange]) -> Option<String> {
-    let responses = exchanges.iter().filter_map(Exchange::response);
-    let count = responses.filter(|response| response.is_too_long()).count();
-    (count > 0).then(|| {
-        format!(
-            "the bodies of {count} of {} responses are not judged, because each is longer than {} MiB, or in chunks with long \
-             extensions: judge the service with smaller animals, with fewer, or without what extends its chunks",
-            exchanges.len(),
-            MAX_BODY / 1024 / 1024
-        )
-    })
-}
-
-/// The least limit in responses to the main key that the named plan does not have.
-#[must_use]
-pub(super) fn unlike_plan(limiter: &Limiter<'_>, options: &Options) -> Option<Contradiction> {
+/// The least limit in responses to the main key that the named plan does not have, in words, and whether another plan has it, so that the
+/// named plan is not that of the key.
+pub(super) fn unlike_plan(limiter: &Limiter<'_>, options: &Options) -> Option<(String, bool)> {
     let plan = options.judging.plan.as_ref()?;
     let answers = limiter.key(0)?.answers();
     let limits: BTreeSet<u64> = answers.iter().map(|answer| answer.window.limit).collect();
     limits.into_iter().find_map(|limit| contradiction(plan, limit))
 }
 
-/// A limit that the named plan does not have.
-pub(super) struct Contradiction {
-    pub(super) text: String,
-    /// Whether another plan has the limit, so that the named plan is not that of the key.
-    pub(super) is_of_another_plan: bool,
-}
-
-fn contradiction(plan: &Plan, limit: u64) -> Option<Contradiction> {
-    let PlanLimits { per_minute, per_day } = plan.plan_limits()?;
-    if limit == per_minute || limit == per_day {
+fn contradiction(plan: &Plan, limit: u64) -> Option<(String, bool)> {
+    let has_limit = |limits: &PlanLimits| [limits.per_minute, limits.per_day].contains(&limit);
+    if plan.plan_limits().is_none_or(|own| has_limit(&own)) {
         return None;
     }
-    let others: Vec<(&str, &str)> = PLANS
-        .iter()
-        .filter_map(|(name, plan_limits)| match limit {
-            figure if figure == plan_limits.per_minute => Some((*name, "minute")),
-            figure if figure == plan_limits.per_day => Some((*name, "day")),
-            _ => None,
-        })
-        .collect();
-    let text = match others[..] {
-        [] => format!(
-            "--plan {plan}, but the responses report a limit of {limit}, which no plan has: is this an Enterprise key (--plan enterprise=RPM,RPD)?"
-        ),
-        [(name, unit)] => {
-            format!(
-                "--plan {plan}, but the responses report a limit of {limit} per {unit}: is this a {} key?",
-                capitalized(name)
-            )
-        }
-        _ => {
-            let keys: Vec<String> =
-                others.iter().map(|(name, unit)| format!("{} ({unit})", capitalized(name))).collect();
-            format!(
-                "--plan {plan}, but the responses report a limit of {limit}: is this a key of another plan, {}?",
-                keys.join(" or ")
-            )
-        }
+    let others = PLANS.iter().filter(|(_, limits)| has_limit(limits));
+    let others: Vec<String> = others.map(|(name, _)| capitalized(name)).collect();
+    let advice = match &others[..] {
+        [] => "which no plan has: is this an Enterprise key (--plan enterprise=RPM,RPD)?".to_owned(),
+        names => format!("is this a {} key?", names.join(" or ")),
     };
-    Some(Contradiction { text, is_of_another_plan: !others.is_empty() })
+    let separator = if others.is_empty() { ", " } else { ": " };
+    let text = format!("--plan {plan}, but the responses report a limit of {limit}{separator}{advice}");
+    Some((text, !others.is_empty()))
 }
 
 #[cfg(test)]
@@ -252,13 +187,8 @@ mod tests {
             |(place, method): (usize, &&str)| exchange(place, method, Answerer::Nobody, failed(FailureKind::Closed));
         let note = |methods: &[&str]| lost_with_connections(&methods.iter().enumerate().map(lost).collect::<Vec<_>>());
         assert_eq!(note(&[]), None);
-        assert!(
-            note(&["POST"]).is_some_and(|note| note.starts_with("1 request was repeated on another connection (POST)"))
-        );
-        assert!(
-            note(&["POST", "GET"])
-                .is_some_and(|note| note.starts_with("2 requests were") && note.contains("(GET, POST)"))
-        );
+        assert!(note(&["POST"]).is_some_and(|note| note.ends_with(": 1 request (POST)")));
+        assert!(note(&["POST", "GET"]).is_some_and(|note| note.ends_with(": 2 requests (GET, POST)")));
     }
 
     #[test]
@@ -299,22 +229,13 @@ mod tests {
 
     #[test]
     fn a_plan_that_contradicts_the_headers_gets_a_note() {
-        let note = |plan: &str, limit| contradiction(&plan.parse().unwrap(), limit).map(|found| found.text);
-        assert_eq!(
-            note("pro", 60).unwrap(),
-            "--plan pro, but the responses report a limit of 60 per minute: is this a Free key?"
-        );
-        assert_eq!(
-            note("business", 10_000).unwrap(),
-            "--plan business, but the responses report a limit of 10000 per day: is this a Pro key?"
-        );
-        assert!(
-            note("pro", 1_000).unwrap().ends_with("is this a key of another plan, Free (day) or Business (minute)?")
-        );
-        assert!(note("free", 77).unwrap().contains("enterprise=RPM,RPD"));
-        let is_of_another =
-            |plan: &str, limit| contradiction(&plan.parse().unwrap(), limit).unwrap().is_of_another_plan;
-        assert!(is_of_another("pro", 60) && is_of_another("enterprise=5,9", 1_000) && !is_of_another("free", 77));
+        let note = |plan: &str, limit| contradiction(&plan.parse().unwrap(), limit);
+        let of_free = "--plan pro, but the responses report a limit of 60: is this a Free key?".to_owned();
+        assert_eq!(note("pro", 60), Some((of_free, true)));
+        let of_two = note("pro", 1_000).unwrap();
+        assert!(of_two.0.ends_with("is this a Free or Business key?") && of_two.1);
+        let of_none = note("free", 77).unwrap();
+        assert!(of_none.0.contains("enterprise=RPM,RPD") && !of_none.1);
         for (plan, limit) in [("free", 60), ("free", 1_000), ("enterprise", 77), ("enterprise=5,9", 9)] {
             assert_eq!(note(plan, limit), None, "{plan} {limit}");
         }

@@ -168,14 +168,6 @@ async fn one_backend_is_judged_under_the_name_of_the_service() {
     assert!(out.contains(&format!(" --resolve {resolved} ")), "{out}");
 }
 
-#[tokio::test]
-async fn a_proxy_that_other_programs_use_is_said_to_be_ignored() {
-    let args = ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY];
-    let output = command(&args).env("HTTPS_PROXY", "http://me:sk-1@proxy:3128").output().await.expect("it starts");
-    let err = text(&output.stderr);
-    assert!(err.contains("The proxy of HTTPS_PROXY is not used") && !err.contains("sk-1"), "{err}");
-}
-
 #[test]
 fn the_help_is_the_reviewed_one() {
     let mut definition = animal_store_conform::command().term_width(100);

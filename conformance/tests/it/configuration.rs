@@ -249,7 +249,7 @@ async fn a_file_without_a_key_is_named_and_the_nearer_source_of_a_key_holds() {
     let place = Place::with("base_url = 'http://127.0.0.1:1/v1'\napi_key_file = 'none'\n");
     std::fs::write(place.path("empty"), "\n").expect("a file");
     for (args, expected) in [
-        (&[][..], "--api-key-file: no such file"),
+        (&[][..], "--api-key-file none: no such file"),
         (&["--api-key-file", "empty"], "--api-key-file: the key is empty"),
         (&["--api-key", "sk-1", "--quota-key-file", "empty"], "--quota-key-file: the key is empty"),
         (&["--api-key", "sk-1", "--api-key-file", "empty"], "api_key and api_key_file are mutually exclusive"),
@@ -299,17 +299,6 @@ async fn a_variable_that_belongs_to_no_option_is_named() {
     let output = place.conform(&["--dry-run"], &variables).await;
     let note = "note: the environment variable CONFORM_TIMOUT belongs to no option: did you mean CONFORM_TIMEOUT?\n";
     assert_eq!(text(&output.stderr), note);
-}
-
-#[tokio::test]
-async fn who_picks_an_environment_is_told_what_comes_before_it() {
-    let place = Place::with("[environments.staging]\nbase_url = 'http://a/v1'\napi_key_env = 'STORE_KEY'\n");
-    let args = ["--env", "staging", "--dry-run"];
-    let output = place.conform(&args, &[("CONFORM_BASE_URL", "http://b/v1"), ("CONFORM_API_KEY", "k")]).await;
-    let stderr = text(&output.stderr);
-    assert!(stderr.contains("note: CONFORM_BASE_URL overrides base_url in conform.toml, line 2"), "{stderr}");
-    assert!(stderr.contains("note: CONFORM_API_KEY overrides api_key_env in conform.toml, line 3"), "{stderr}");
-    assert!(text(&output.stdout).contains("\nhttp://b/v1 · "), "{}", text(&output.stdout));
 }
 
 #[tokio::test]
@@ -448,12 +437,9 @@ async fn a_value_that_cannot_be_used_is_told_with_its_line_and_without_secrets()
         ("base_url = 'localhost/v1'", ["line 1'", "http://localhost:8080/v1"]),
         ("header = ['Authorization: Bearer sk-0451']", ["line 1'", "Authorization is set by the judge"]),
         ("report = ['json=']", ["line 1'", "the path is missing"]),
-        // Also of an environment that is not selected, and where the command line overrides the value.
-        ("[environments.a]\n[environments.b]\nwait = -1", ["'-1'", "conform.toml, line 3, [environments.b]'"]),
+        ("env = 'a'\n[environments.a]\nwait = -1", ["'-1'", "conform.toml, line 3, [environments.a]'"]),
     ] {
-        let error = Place::with(file)
-            .refusal(&["--env", "a", "--wait", "1"][..if file.contains("a]") { 4 } else { 0 }], &[])
-            .await;
+        let error = Place::with(file).refusal(&[], &[]).await;
         assert!(problems.iter().all(|problem| error.contains(problem)) && !error.contains("0451"), "{error}");
     }
 }

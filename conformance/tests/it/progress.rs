@@ -73,7 +73,7 @@ async fn an_interrupted_run_judges_what_it_has_and_exits_as_interrupted_programs
         child.stderr.take().expect("a pipe").read_to_string(&mut rest).await.expect("UTF-8");
         let output = child.wait_with_output().await.expect("it ends");
         assert_eq!(output.status.code(), Some(code), "{stderr}{rest}");
-        assert!(rest.starts_with("interrupted in ") && rest.contains("were not"), "{stderr}{rest}");
+        assert!(rest.starts_with("interrupted: ") && rest.contains("requests were sent"), "{stderr}{rest}");
         let shown = text(&output.stdout);
         assert!(shown.contains("INCOMPLETE") && shown.contains("the run was interrupted"), "{shown}");
         let report = std::fs::read(&path).expect("a report");

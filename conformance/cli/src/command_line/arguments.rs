@@ -3,6 +3,7 @@
 //! An option is defined once, here: its environment variable and its member of `conform.toml` are named after it, and
 //! [`super::config`] derives the members of the file from [`command`].
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::selection::{certificates, known_failing, scope_of};
 use super::usage_error::UsageError;
 use super::values::{self, Color, HeaderField, Printed, ReportFile};
 use super::{compare, completions, diff, init, judge, man, proxy, rules};
-use animal_store_conformance::{Options, Rate, Resolved, normal_base_url};
+use animal_store_conformance::{Options, Resolved, normal_base_url};
 use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Profile, Scope};
@@ -128,8 +129,8 @@ pub(super) struct Arguments {
     pub cases: Option<usize>,
 
     /// Maximum number of requests in a second, for a gateway with a limit on bursts [default: as the service answers]
-    #[arg(long, value_name = "N/s", help_heading = "Run")]
-    pub rate: Option<Rate>,
+    #[arg(long, value_name = "N/s", value_parser = values::rate, help_heading = "Run")]
+    pub rate: Option<NonZeroU32>,
 
     /// Maximum number of requests
     #[arg(long, value_name = "NUMBER", default_value_t = Options::MAX_REQUESTS, help_heading = "Run")]
@@ -366,7 +367,7 @@ mod tests {
         .map(|(option, value)| (option.to_owned(), value.to_owned()))
         .to_vec();
         (options.seed, options.budget.max_requests, options.category_id) = (7, 99, Some(-5));
-        options.budget.rate = "10/s".parse().ok();
+        options.budget.rate = NonZeroU32::new(10);
         options.budget.cases = Some(4);
         (options.budget.max_duration, options.budget.wait) = (Duration::from_mins(1), Duration::from_secs(5));
         options.transport.timeout = Duration::from_secs(3);

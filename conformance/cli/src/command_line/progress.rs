@@ -19,12 +19,6 @@ const WORTH_A_LINE: Duration = Duration::from_secs(1);
 /// The time between redraws of the status line, short enough for a countdown in seconds.
 const TICK: Duration = Duration::from_millis(125);
 
-/// The status line: a spinner, a bar, and text.
-const TEMPLATE: &str = "{spinner} [{bar:10}] {text}";
-
-/// The columns that the template takes besides the text.
-const BESIDES_TEXT: usize = 15;
-
 /// The amount of progress that is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Verbosity {
@@ -75,27 +69,19 @@ impl Progress {
             state.update(event, Instant::now());
             self.line_for(event, &state)
         };
-        // Drawing the bar locks the state, so it must not be locked here.
-        if let Some(bar) = &self.bar {
-            let (sent, planned) = {
-                let state = self.state();
-                (state.sent, state.planned)
-            };
-            if let Some((_, requests)) = planned {
-                bar.set_length(requests.max(sent) as u64);
-            }
-            bar.set_position(sent as u64);
-        }
+        // Drawing the status line locks the state, so it must not be locked here.
         if let Some(line) = line {
             self.say(&line);
         }
     }
 
-    /// Reports that the run was interrupted, with the number of requests that were not sent.
+    /// Reports that the run was interrupted.
     pub(super) fn interrupted(&self) {
         if self.verbosity != Verbosity::Silent {
-            let text = self.state().interrupted();
-            self.say(&text);
+            let sent = self.state().sent;
+            self.say(&format!(
+                "interrupted: {sent} requests were sent. The report on them follows; nothing more is sent."
+            ));
         }
     }
 
@@ -162,13 +148,13 @@ fn status_line(state: &Arc<Mutex<State>>) -> ProgressBar {
         let columns = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         // A failure to draw is ignored: the next tick redraws the line.
-        let _redrawn_soon = out.write_str(&state.text(Instant::now(), columns.saturating_sub(BESIDES_TEXT + 1)));
+        // The spinner and a space precede the text, and the last column stays empty.
+        let _redrawn_soon = out.write_str(&state.text(Instant::now(), columns.saturating_sub(3)));
     };
-    let style = ProgressStyle::with_template(TEMPLATE)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
+    let style = ProgressStyle::with_template("{spinner} {text}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
         .with_key("text", text)
-        .tick_chars(r"|/-\ ")
-        .progress_chars("=> ");
+        .tick_chars(r"|/-\ ");
     let bar = ProgressBar::no_length().with_style(style);
     bar.enable_steady_tick(TICK);
     bar
@@ -202,30 +188,13 @@ impl State {
         }
     }
 
-    /// The name of the probe and its place in the plan.
-    fn place(&self) -> String {
-        match (self.aside, self.planned) {
+    /// The probe, the wait and the number of requests, in at most this many columns.
+    fn text(&self, now: Instant, columns: usize) -> String {
+        let mut parts = vec![match (self.aside, self.planned) {
             (Some(aside), _) => aside.to_owned(),
             (None, Some((probes, _))) if self.begun > 0 => format!("{} {}/{probes}", self.probe, self.begun),
             _ => self.probe.to_owned(),
-        }
-    }
-
-    fn interrupted(&self) -> String {
-        let undone = match self.planned {
-            Some((_, requests)) => format!(", and about {} were not", requests.saturating_sub(self.sent)),
-            None => String::new(),
-        };
-        let place = if self.probe.is_empty() { String::new() } else { format!(" in {}", self.place()) };
-        format!(
-            "interrupted{place}: {} requests were sent{undone}. The report on them follows; nothing more is sent.",
-            self.sent
-        )
-    }
-
-    /// The probe, the wait and the number of requests, in at most this many columns.
-    fn text(&self, now: Instant, columns: usize) -> String {
-        let mut parts = vec![self.place()];
+        }];
         if let Some((until, reason)) = &self.waiting
             && *until > now
         {

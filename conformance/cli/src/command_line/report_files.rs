@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::values::ReportFile;
@@ -22,67 +23,34 @@ pub(super) struct ReportFiles<'f> {
 enum WriteMode {
     /// A temporary file in the same directory is written and then renamed, so that nobody reads a partial file, and a failure
     /// leaves the previous content.
-    Replace { path: PathBuf, permissions: Option<Permissions> },
+    Replace { path: PathBuf, permissions: Permissions },
     /// Standard output.
     StandardOutput,
-    /// The text is appended to the file: the summary of a job of GitHub Actions.
+    /// The text is appended: to the summary of a job of GitHub Actions, or to a pipe or device.
     Append,
-    /// The file is written in place: it is not a regular file, such as a pipe, or its directory is not writable.
-    InPlace,
-}
-
-/// A report, or a trace, that cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {file}: {obstacle}\n  Nothing was sent. {}", .obstacle.remedy())]
-pub(super) struct Unwritable {
-    file: String,
-    obstacle: Obstacle,
-}
-
-/// The reason why a file cannot be written.
-#[derive(Debug, thiserror::Error)]
-enum Obstacle {
-    #[error("{0} is written to the same file")]
-    SameFile(String),
-    #[error("it is a directory")]
-    Directory(PathBuf),
-    #[error("{} is not a directory", .0.display())]
-    NotADirectory(PathBuf),
-    #[error("{}", of_file(.0))]
-    Io(#[from] io::Error),
-}
-
-impl Obstacle {
-    fn remedy(&self) -> String {
-        match self {
-            Obstacle::SameFile(_) => "Write each report, and the trace, to its own file.".to_owned(),
-            Obstacle::Directory(path) => format!("Name a file in it, such as {}.", path.join("report").display()),
-            Obstacle::NotADirectory(_) | Obstacle::Io(_) => "Choose a file in a writable directory.".to_owned(),
-        }
-    }
 }
 
 impl<'f> ReportFiles<'f> {
-    /// Checks that the reports and the trace can be written, without changing any file.
-    pub(super) fn check(files: &'f [ReportFile], trace: Option<&'f Path>) -> Result<ReportFiles<'f>, Unwritable> {
-        let mut checked = ReportFiles { files: Vec::new(), trace: None };
-        for file in files {
-            let mode = checked.probe(&file.path, || format!("the report {file}"))?;
-            checked.files.push((file, mode));
-        }
-        if let Some(path) = trace {
-            checked.trace = Some((path, checked.probe(path, || format!("the trace {}", path.display()))?));
-        }
-        Ok(checked)
-    }
-
-    /// Returns the way to write one more file.
-    fn probe(&self, path: &Path, name: impl Fn() -> String) -> Result<WriteMode, Unwritable> {
-        let mode = match self.files.iter().find(|(other, _)| other.path == path) {
-            Some((other, _)) => Err(Obstacle::SameFile(other.to_string())),
-            None => WriteMode::probe(path),
+    /// Checks that the reports and the trace can be written, without changing any file. The error is a message for people.
+    pub(super) fn check(files: &'f [ReportFile], trace: Option<&'f Path>) -> Result<ReportFiles<'f>, String> {
+        let mut checked: Vec<(&ReportFile, WriteMode)> = Vec::new();
+        let probe = |checked: &[(&ReportFile, WriteMode)], path: &Path, name: String| {
+            let mode = match checked.iter().find(|(other, _)| other.path == path) {
+                Some((other, _)) => Err(format!("{other} is written to the same file")),
+                None => WriteMode::probe(path),
+            };
+            let remedy = "Name a file of its own in a writable directory.";
+            mode.map_err(|problem| format!("cannot write {name}: {problem}\n  Nothing was sent. {remedy}"))
         };
-        mode.map_err(|obstacle| Unwritable { file: name(), obstacle })
+        for file in files {
+            let mode = probe(&checked, &file.path, format!("the report {file}"))?;
+            checked.push((file, mode));
+        }
+        let trace = match trace {
+            Some(path) => Some((path, probe(&checked, path, format!("the trace {}", path.display()))?)),
+            None => None,
+        };
+        Ok(ReportFiles { files: checked, trace })
     }
 
     /// Returns true if a trace is to be written.
@@ -97,7 +65,6 @@ impl<'f> ReportFiles<'f> {
             WriteMode::StandardOutput => return Ok(Some(Box::new(io::stdout()))),
             WriteMode::Replace { path, .. } => fs::create_dir_all(folder(path)).and_then(|()| File::create(path)),
             WriteMode::Append => appended(path),
-            WriteMode::InPlace => File::create(path),
         };
         let file = file.map_err(|error| format!("cannot write the trace {}: {error}", path.display()))?;
         Ok(Some(Box::new(file)))
@@ -128,7 +95,7 @@ impl<'f> ReportFiles<'f> {
     pub(super) fn remove_earlier(&self, repeated: Option<&Path>) {
         let repeated = repeated.and_then(|path| fs::canonicalize(path).ok());
         for mode in self.modes() {
-            if let WriteMode::Replace { path, permissions: Some(_) } = mode
+            if let WriteMode::Replace { path, .. } = mode
                 && repeated.as_ref() != Some(path)
                 && is_own(path)
             {
@@ -155,67 +122,66 @@ fn is_own(path: &Path) -> bool {
     text.is_empty() || MARKS.iter().any(|mark| text.contains(mark))
 }
 
-/// Returns true if this is the file in which GitHub Actions collects the summary of a job.
-fn is_job_summary(path: &Path) -> bool {
-    std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| !summary.is_empty() && Path::new(&summary) == path)
-}
-
 fn appended(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)
 }
 
 /// Writes a file as a report is written: completely or not at all.
 pub(super) fn replace_file(path: &Path, text: &Printable) -> Result<(), String> {
-    let mode = WriteMode::probe(path).map_err(|obstacle| obstacle.to_string())?;
-    write(path, &mode, text).map_err(|error| error.to_string())
+    write(path, &WriteMode::probe(path)?, text).map_err(|error| error.to_string())
 }
 
 fn write(path: &Path, mode: &WriteMode, text: &Printable) -> io::Result<()> {
+    let text = text.as_str().as_bytes();
     match mode {
         WriteMode::Replace { path, permissions } => {
-            fs::create_dir_all(folder(path)).and_then(|()| replace(path, permissions.as_ref(), text.as_str()))
+            fs::create_dir_all(folder(path))?;
+            let mut builder = tempfile::Builder::new();
+            let mut file = builder.permissions(permissions.clone()).tempfile_in(folder(path))?;
+            file.write_all(text)?;
+            file.as_file().sync_all()?;
+            file.persist(path)?;
+            Ok(())
         }
-        WriteMode::StandardOutput => match io::stdout().write_all(text.as_str().as_bytes()) {
+        WriteMode::StandardOutput => match io::stdout().write_all(text) {
             // A reader that closed the pipe is no failure.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             other => other,
         },
-        WriteMode::Append => appended(path)?.write_all(text.as_str().as_bytes()),
-        WriteMode::InPlace => fs::write(path, text.as_str()),
+        WriteMode::Append => appended(path)?.write_all(text),
     }
 }
 
 impl WriteMode {
-    /// Returns the way to write a file at this path, without changing any file. `-` is standard output.
-    fn probe(path: &Path) -> Result<WriteMode, Obstacle> {
+    /// Returns the way to write a file at this path, without changing any file. `-` is standard output. The error is a message for people.
+    fn probe(path: &Path) -> Result<WriteMode, String> {
         if path.as_os_str() == "-" {
             return Ok(WriteMode::StandardOutput);
         }
-        match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Err(Obstacle::Directory(path.to_owned())),
-            Ok(found) if found.is_file() => {
-                OpenOptions::new().append(true).open(path)?;
-                if is_job_summary(path) {
-                    return Ok(WriteMode::Append);
-                }
-                // The file itself, should the path be a link to it.
-                let path = fs::canonicalize(path)?;
-                let permissions = Some(found.permissions());
-                let is_replaceable = try_temporary(&path).is_ok();
-                Ok(if is_replaceable { WriteMode::Replace { path, permissions } } else { WriteMode::InPlace })
-            }
-            Ok(_) => Ok(WriteMode::InPlace),
+        let problem = |error: io::Error| of_file(&error);
+        let found = match fs::metadata(path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 // Missing directories are made when the report is written, in the nearest directory that exists.
                 let nearest = folder(path).ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
-                if !nearest.is_dir() {
-                    return Err(Obstacle::NotADirectory(nearest.to_owned()));
-                }
-                try_temporary(&nearest.join("report"))?;
-                Ok(WriteMode::Replace { path: path.to_owned(), permissions: None })
+                tempfile::tempfile_in(nearest).map_err(problem)?;
+                return Ok(WriteMode::Replace { path: path.to_owned(), permissions: Permissions::from_mode(0o666) });
             }
-            Err(error) => Err(error.into()),
+            found => found.map_err(problem)?,
+        };
+        if found.is_dir() {
+            return Err("it is a directory".to_owned());
         }
+        if !found.is_file() {
+            return Ok(WriteMode::Append);
+        }
+        appended(path).map_err(problem)?;
+        if std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| summary == *path) {
+            return Ok(WriteMode::Append);
+        }
+        // The file itself, should the path be a link to it.
+        let path = fs::canonicalize(path).map_err(problem)?;
+        tempfile::tempfile_in(folder(&path)).map_err(problem)?;
+        Ok(WriteMode::Replace { path, permissions: found.permissions() })
     }
 }
 
@@ -224,113 +190,51 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Creates a temporary file with a unique name in the directory of the path.
-fn temporary(path: &Path) -> io::Result<(File, PathBuf)> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // In containers, processes have the same number again and again, and one that was killed leaves its file behind.
-    let temporary = folder(path).join(format!(".{name}.{:016x}.part", fastrand::u64(..)));
-    File::create_new(&temporary).map(|file| (file, temporary))
-}
-
-fn try_temporary(path: &Path) -> io::Result<()> {
-    let (_, temporary) = temporary(path)?;
-    fs::remove_file(temporary)
-}
-
-fn replace(path: &Path, permissions: Option<&Permissions>, text: &str) -> io::Result<()> {
-    let (mut file, temporary) = temporary(path)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions.clone())))
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _best_effort = fs::remove_file(&temporary);
-    }
-    written
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// An empty directory for a test.
-    fn scratch(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("conform-report-files-{name}-{}", std::process::id()));
-        let _not_there = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).unwrap();
-        folder
-    }
 
     fn names(folder: &Path) -> Vec<String> {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
     #[test]
-    fn checking_creates_no_file_and_keeps_existing_content() {
-        let folder = scratch("check");
-        let (new, old) = (folder.join("new.json"), folder.join("old.json"));
-        fs::write(&old, "before").unwrap();
-        assert!(matches!(WriteMode::probe(&new), Ok(WriteMode::Replace { permissions: None, .. })));
-        assert!(matches!(WriteMode::probe(&old), Ok(WriteMode::Replace { permissions: Some(_), .. })));
+    fn checking_changes_nothing_and_writing_leaves_the_file_alone_with_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/r.json");
+        let new = WriteMode::probe(&path).unwrap();
+        assert!(names(folder.path()).is_empty());
+        write(&path, &new, &Printable::json("1")).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let old = WriteMode::probe(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "1");
+        write(&path, &old, &Printable::json("2")).unwrap();
         assert_eq!(
-            (names(&folder), fs::read_to_string(&old).unwrap().as_str()),
-            (vec!["old.json".to_owned()], "before")
+            (names(&folder.path().join("a")), fs::read_to_string(&path).unwrap()),
+            (vec!["r.json".to_owned()], "2".to_owned())
         );
-        fs::remove_dir_all(folder).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
-    fn a_report_replaces_the_file_and_leaves_no_temporary_file() {
-        let folder = scratch("replace");
-        let path = folder.join("r.json");
-        for text in ["first", "second"] {
-            let Ok(WriteMode::Replace { path, permissions }) = WriteMode::probe(&path) else { panic!("writable") };
-            replace(&path, permissions.as_ref(), text).unwrap();
-            assert_eq!(
-                (names(&folder), fs::read_to_string(&path).unwrap().as_str()),
-                (vec!["r.json".to_owned()], text)
-            );
-        }
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn a_path_that_cannot_be_written_gets_a_problem_and_a_remedy() {
-        let folder = scratch("refuse");
-        let obstacle = WriteMode::probe(&folder).unwrap_err();
-        assert!(obstacle.to_string().contains("a directory") && obstacle.remedy().contains("Name a file in it"));
-        let file = folder.join("file");
+    fn a_path_that_cannot_be_written_gets_a_problem() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(WriteMode::probe(folder.path()).unwrap_err(), "it is a directory");
+        let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         for inside in ["r.json", "below/r.json"] {
-            let obstacle = WriteMode::probe(&file.join(inside)).unwrap_err();
-            assert!(obstacle.to_string().contains("file is not a directory"), "{obstacle}");
-            assert!(obstacle.remedy().contains("writable directory"), "{}", obstacle.remedy());
+            assert!(WriteMode::probe(&file.join(inside)).is_err(), "{inside}");
         }
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn missing_directories_are_made_when_a_report_is_written_and_not_before() {
-        let folder = scratch("missing");
-        let path = folder.join("a/b/r.json");
-        let Ok(WriteMode::Replace { path, permissions }) = WriteMode::probe(&path) else { panic!("writable") };
-        assert!(names(&folder).is_empty());
-        assert!(permissions.is_none() && matches!(WriteMode::probe(Path::new("-")), Ok(WriteMode::StandardOutput)));
-        fs::create_dir_all(path.parent().unwrap()).and_then(|()| replace(&path, None, "text")).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
-        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn a_device_is_written_in_place_and_a_link_is_kept() {
-        assert!(matches!(WriteMode::probe(Path::new("/dev/null")), Ok(WriteMode::InPlace)));
-        let folder = scratch("link");
-        let (file, link) = (folder.join("file"), folder.join("link"));
+        assert!(matches!(WriteMode::probe(Path::new("/dev/null")), Ok(WriteMode::Append)));
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         let Ok(WriteMode::Replace { path, .. }) = WriteMode::probe(&link) else { panic!("writable") };
         assert_eq!(path, fs::canonicalize(&file).unwrap());
-        fs::remove_dir_all(folder).unwrap();
     }
 }

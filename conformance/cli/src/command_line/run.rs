@@ -20,7 +20,7 @@ use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;
 use crate::image::{Container, NoContainer};
 use animal_store_conformance::http::Clock;
-use animal_store_conformance::{Interrupt, Judge, ObstacleKind, Options, RunError, UnusableTarget};
+use animal_store_conformance::{Interrupt, Judge, Options, RunError};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::keys::ApiKey;
@@ -190,13 +190,6 @@ impl Invocation {
                 let is_usage =
                     matches!(error, RunError::Client(_) | RunError::NothingSelected | RunError::AnotherPlan(_));
                 let code = if is_usage { usage(&error) } else { could_not_run(&error) };
-                if let RunError::Unusable(UnusableTarget::NotReached {
-                    kind: ObstacleKind::NothingThere | ObstacleKind::Unresolved,
-                    ..
-                }) = error
-                {
-                    ignored_proxy().into_iter().for_each(say);
-                }
                 if let Some(container) = &container {
                     say(container.log_tail().await);
                 }
@@ -230,12 +223,4 @@ fn remove(container: &impl Container) -> impl Future<Output = ()> + Send + 'stat
             say(format!("warning: {problem}"));
         }
     }
-}
-
-/// The note on a variable that names a proxy for other programs, where the server cannot be reached without one.
-fn ignored_proxy() -> Option<String> {
-    const VARIABLES: [&str; 3] = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"];
-    let is_set = |name: &String| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let variable = VARIABLES.into_iter().flat_map(|name| [name.to_owned(), name.to_lowercase()]).find(is_set)?;
-    Some(format!("  The proxy of {variable} is not used: if it is needed, name it with --proxy URL."))
 }

@@ -9,17 +9,14 @@ use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 
 /// The list of known failures in a file.
 pub(super) fn known_failing(path: &Path) -> Result<KnownFailing, UsageError> {
-    let shown = || path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|source| UsageError::KnownFailingFile { path: shown(), source })?;
-    KnownFailing::parse(&text).map_err(|source| UsageError::Toml { path: shown(), source })
+    let text = std::fs::read_to_string(path).map_err(UsageError::of_option("--known-failing", path))?;
+    KnownFailing::parse(&text).map_err(|source| UsageError::Toml { path: path.display().to_string(), source })
 }
 
 /// The content of the PEM file that an option names.
 pub(super) fn certificates(option: &'static str, path: Option<&Path>) -> Result<Vec<u8>, UsageError> {
     let Some(path) = path else { return Ok(Vec::new()) };
-    let unreadable = |source| UsageError::Certificates { option, path: path.display().to_string(), source };
-    std::fs::read(path).map_err(unreadable)
+    std::fs::read(path).map_err(UsageError::of_option(option, path))
 }
 
 /// The scope, if it selects a requirement.
@@ -29,7 +26,7 @@ pub(super) fn scope_of(scope: Scope) -> Result<Scope, UsageError> {
 
 /// The key in a file that an option names, without the spaces and line breaks around it.
 pub(super) fn key(option: &'static str, path: &Path) -> Result<ApiKey, UsageError> {
-    let bytes = std::fs::read(path).map_err(|source| UsageError::KeyFile { option, source })?;
+    let bytes = std::fs::read(path).map_err(UsageError::of_option(option, path))?;
     key_in(&bytes).map_err(|source| UsageError::Key { option, source })
 }
 

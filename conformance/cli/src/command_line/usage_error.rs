@@ -28,9 +28,9 @@ pub(super) enum UsageError {
         "--image is not available in this program: use `cargo xtask conform --image`, or the program of the package animal-store-containers"
     )]
     NoContainers,
-    /// The file of a key cannot be read.
-    #[error("{option}: {}\n  Nothing was sent.", of_file(.source))]
-    KeyFile { option: &'static str, source: std::io::Error },
+    /// The file that an option names cannot be read.
+    #[error("{option} {path}: {}\n  Name a file that can be read. Nothing was sent.", of_file(.source))]
+    OptionFile { option: &'static str, path: String, source: std::io::Error },
     /// The file of a key contains no usable key.
     #[error("{option}: {source}\n  Nothing was sent.")]
     Key { option: &'static str, source: UnusableKey },
@@ -72,12 +72,6 @@ pub(super) enum UsageError {
     /// No requirement is selected.
     #[error("no requirement is selected by --only, --skip, --profile and --side together")]
     NothingSelected,
-    /// A file of certificates cannot be read.
-    #[error("{option} {path}: {}\n  Name a PEM file that exists. Nothing was sent.", of_file(.source))]
-    Certificates { option: &'static str, path: String, source: std::io::Error },
-    /// The list of known failures cannot be read.
-    #[error("--known-failing {path}: {}\n  Name a TOML file with a [[known-failing]] table for each known failure. Nothing was sent.", of_file(.source))]
-    KnownFailingFile { path: String, source: std::io::Error },
     /// The configuration file, or the list of known failures, is not valid.
     #[error("{path}, {source}")]
     Toml { path: String, source: TomlError },
@@ -143,6 +137,11 @@ pub(super) enum UsageError {
 }
 
 impl UsageError {
+    /// A function for `map_err`, for a file that an option names and that cannot be read.
+    pub(super) fn of_option(option: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> UsageError {
+        move |source| UsageError::OptionFile { option, path: path.display().to_string(), source }
+    }
+
     /// A function for `map_err`, for a file that cannot be read or written.
     pub(super) fn of_file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> UsageError {
         move |source| UsageError::File { what, path: path.display().to_string(), source }

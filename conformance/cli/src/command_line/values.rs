@@ -1,6 +1,7 @@
 //! Types of option values.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -11,6 +12,12 @@ use crate::formats::{self, FORMATS, Format};
 use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::catalogue::scope::{Profile, Side};
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
+
+/// Reads a number of requests in a second: `10/s`.
+pub(super) fn rate(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.strip_suffix("/s").and_then(|number| number.parse().ok());
+    number.ok_or_else(|| format!("`{text}` does not have the form N/s, such as 10/s"))
+}
 
 /// An output format.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]

@@ -95,13 +95,9 @@ impl Forwarder {
     /// Notes a request without a response of the server, and warns the first time.
     fn fail(&self, failure: &Failure) {
         if self.failure.set(failure.clone()).is_ok() {
-            self.notice(&format!("warning: a request to the server got no response: {}", failure.detail));
+            let sentence = format!("warning: a request to the server got no response: {}", failure.detail);
+            (self.on_event)(ProxyEvent::Notice(&sentence));
         }
-    }
-
-    /// Reports a sentence at once, beside the report.
-    pub(super) fn notice(&self, sentence: &str) {
-        (self.on_event)(ProxyEvent::Notice(sentence));
     }
 
     /// Notes a response.

@@ -1,5 +1,5 @@
-//! Interim responses (1xx) of the server on their way to the client. hyper reads them, but does not write them: they are written into the
-//! stream of the client before its response begins.
+//! The streams to client and server. Interim responses (1xx) of the server are written into the stream of the client before its response
+//! begins: hyper reads them, but does not write them. Request targets that the parser would refuse have stand-ins between the two.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::target;
 
-/// The interim responses that are not written yet.
+/// The bytes that are written into a stream before anything else, such as interim responses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interim(Arc<Shared>);
 
@@ -43,19 +43,27 @@ impl Interim {
     }
 }
 
-/// The stream of a client, into which interim responses are written. Request targets that the parser would refuse get stand-ins.
-pub(super) struct WithInterim<S> {
+/// The stream of a client, or to the server.
+pub(super) struct Rewritten<S> {
     stream: S,
-    interim: Interim,
+    first: Interim,
+    /// Whether stand-ins are replaced in what is written, instead of being put into what is read.
+    is_to_server: bool,
 }
 
-impl<S: AsyncWrite + Unpin> WithInterim<S> {
-    pub(super) fn new(stream: S, interim: Interim) -> WithInterim<S> {
-        WithInterim { stream, interim }
+impl<S: AsyncWrite + Unpin> Rewritten<S> {
+    /// The stream of a client, into which interim responses are written.
+    pub(super) fn of_client(stream: S, interim: Interim) -> Rewritten<S> {
+        Rewritten { stream, first: interim, is_to_server: false }
     }
 
-    fn poll_interim(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut bytes = self.interim.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The stream to the server.
+    pub(super) fn to_server(stream: S) -> Rewritten<S> {
+        Rewritten { stream, first: Interim::default(), is_to_server: true }
+    }
+
+    fn poll_first(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut bytes = self.first.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         while !bytes.is_empty() {
             let written = ready!(Pin::new(&mut self.stream).poll_write(context, &bytes))?;
             if written == 0 {
@@ -67,11 +75,13 @@ impl<S: AsyncWrite + Unpin> WithInterim<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for WithInterim<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Rewritten<S> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.get_mut().stream).poll_read(context, buffer))?;
-        if let Some(changed) = target::with_stand_ins(&buffer.filled()[before..])
+        ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+        if !this.is_to_server
+            && let Some(changed) = target::with_stand_ins(&buffer.filled()[before..])
             && changed.len() <= buffer.capacity() - before
         {
             buffer.set_filled(before);
@@ -81,34 +91,30 @@ impl<S: AsyncRead + Unpin> AsyncRead for WithInterim<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for WithInterim<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Rewritten<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        ready!(this.poll_interim(context))?;
-        Pin::new(&mut this.stream).poll_write(context, bytes)
+        ready!(this.poll_first(context))?;
+        let Some(restored) = this.is_to_server.then(|| target::restored(bytes)).flatten() else {
+            return Pin::new(&mut this.stream).poll_write(context, bytes);
+        };
+        this.first.0.bytes.lock().unwrap_or_else(PoisonError::into_inner).extend(restored);
+        // The bytes that are not written now are written before anything else.
+        if let Poll::Ready(Err(error)) = this.poll_first(context) {
+            return Poll::Ready(Err(error));
+        }
+        Poll::Ready(Ok(bytes.len()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        ready!(this.poll_interim(context))?;
+        ready!(this.poll_first(context))?;
         Pin::new(&mut this.stream).poll_flush(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        ready!(this.poll_interim(context))?;
-        Pin::new(&mut this.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        ready!(this.poll_first(context))?;
+        Pin::new(&mut this.stream).poll_shutdown(context)
     }
 }

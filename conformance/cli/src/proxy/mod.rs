@@ -34,7 +34,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use self::forward::{Connection, Forwarder};
-use self::interim::WithInterim;
+use self::interim::Rewritten;
 use self::judging::JudgingThread;
 pub use self::upstream::UnusableUpstream;
 use self::upstream::Upstream;
@@ -188,9 +188,8 @@ impl Proxy {
 
 /// Serves one connection of a client until either side closes it, or until its last response once `stop` is raised.
 async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt) {
-    let forwarder = Arc::clone(&connection.forwarder);
-    let stream = connection.open.watch(stream, Arc::clone(&forwarder.log.traffic));
-    let stream = WithInterim::new(stream, connection.interim.clone());
+    let stream = connection.open.watch(stream, Arc::clone(&connection.forwarder.log.traffic));
+    let stream = Rewritten::of_client(stream, connection.interim.clone());
     let connection = Arc::new(connection);
     let service = service_fn(move |request| {
         let connection = Arc::clone(&connection);
@@ -206,11 +205,7 @@ async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     tokio::select! {
         // A client that goes away is no error of the proxy.
-        ended = serving.as_mut() => {
-            if ended.is_err_and(|error| error.is_parse() && error.to_string().contains("HTTP2")) {
-                forwarder.notice("warning: a client sent HTTP/2 without negotiation; the proxy supports HTTP/1.1 only");
-            }
-        }
+        _ended = serving.as_mut() => {}
         () = stop.raised() => {
             serving.as_mut().graceful_shutdown();
             let _ended = serving.await;

@@ -1,12 +1,6 @@
 //! Request targets with characters that belong percent-encoded, such as a raw quotation mark. Clients send them, and it is up to the server
 //! what to make of them, but the parser refuses them: between the two streams, a character for private use stands for each.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
 /// The first of the characters that stand for bytes.
 const FIRST: u32 = 0xE000;
 
@@ -58,61 +52,11 @@ pub(super) fn without_stand_ins(target: &[u8]) -> Option<Vec<u8>> {
     Some(restored)
 }
 
-/// The stream to a server, which gets the bytes in place of their stand-ins.
-pub(super) struct Restored<S> {
-    stream: S,
-    /// Bytes that are still to be written.
-    left: Vec<u8>,
-}
-
-impl<S: AsyncWrite + Unpin> Restored<S> {
-    pub(super) fn new(stream: S) -> Restored<S> {
-        Restored { stream, left: Vec::new() }
-    }
-
-    fn poll_left(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.left.is_empty() {
-            let written = ready!(Pin::new(&mut self.stream).poll_write(context, &self.left))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.left.drain(..written);
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Restored<S> {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_read(context, buffer)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Restored<S> {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        ready!(this.poll_left(context))?;
-        let restored = target(bytes).and_then(|place| Some((without_stand_ins(&bytes[place.clone()])?, place)));
-        let Some((restored, place)) = restored else { return Pin::new(&mut this.stream).poll_write(context, bytes) };
-        this.left = [&bytes[..place.start], &restored, &bytes[place.end..]].concat();
-        // What is not written now is written before anything else.
-        if let Poll::Ready(Err(error)) = this.poll_left(context) {
-            return Poll::Ready(Err(error));
-        }
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        ready!(this.poll_left(context))?;
-        Pin::new(&mut this.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        ready!(this.poll_left(context))?;
-        Pin::new(&mut this.stream).poll_shutdown(context)
-    }
+/// The head of a request with the bytes of its target in place of their stand-ins, if it has any.
+pub(super) fn restored(bytes: &[u8]) -> Option<Vec<u8>> {
+    let place = target(bytes)?;
+    let target = without_stand_ins(&bytes[place.clone()])?;
+    Some([&bytes[..place.start], &target, &bytes[place.end..]].concat())
 }
 
 #[cfg(test)]

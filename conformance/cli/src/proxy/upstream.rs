@@ -10,7 +10,7 @@ use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::target::Restored;
+use super::interim::Rewritten;
 use super::tee::{Tee, failure};
 use super::{AsyncStream, MOST_BUFFERED};
 use animal_store_conformance::http::tls::{UnusableTls, configuration};
@@ -93,7 +93,7 @@ impl Upstream {
 async fn handshake(stream: impl AsyncStream) -> Result<SendRequest<Tee>, Failure> {
     let mut builder = http1::Builder::new();
     builder.preserve_header_case(true).max_buf_size(MOST_BUFFERED);
-    let handshake = builder.handshake(TokioIo::new(Restored::new(stream))).await;
+    let handshake = builder.handshake(TokioIo::new(Rewritten::to_server(stream))).await;
     let (sender, connection) = handshake.map_err(|error| failure(&error, FailureKind::Broken))?;
     // The connection ends with the sender, or when the server closes it.
     tokio::spawn(connection.with_upgrades());

@@ -80,7 +80,9 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
     pub(super) async fn run(mut self, most: u64) -> Result<bool, Stop> {
         // A window may end meanwhile, so the count may start over once.
         while self.refused.is_none() && self.sent as u64 <= 2 * most && !self.is_over_admitted() {
-            if self.turn == Turn::First && self.has_reached_the_limit() && self.creation_is_refused().await? {
+            let last = self.session.last_answer_to(&self.key());
+            let has_reached_the_limit = last.is_some_and(|last| last.status() == Some(200) && remains_none(last));
+            if self.turn == Turn::First && has_reached_the_limit && self.creation_is_refused().await? {
                 return Ok(true);
             }
             let wanted = room(self.session, self.last_burst).saturating_sub(KEPT).min(CONCURRENCY);
@@ -104,12 +106,6 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             self.examined_again_at = self.sent + 1 + self.sent / 16;
         }
         is_due && is_over_admitted(self.session)
-    }
-
-    /// Returns true if the last response reports that no further request is admitted in its window.
-    fn has_reached_the_limit(&self) -> bool {
-        let last = self.session.last_answer_to(&self.key());
-        last.is_some_and(|last| last.status() == Some(200) && remains_none(last))
     }
 
     /// Sends the creation over the limit, and nothing else if it is refused: a second refusal could cause a ban, and that of another
@@ -216,13 +212,22 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
     async fn exceed(&mut self) -> Result<bool, Stop> {
         let mut is_refused = self.refused.is_some();
         let mut others = self.over.clone();
-        others.retain(|request| !self.refused.as_ref().is_some_and(|refused| is_same_operation(refused, request)));
+        let operation = |request: &Request| {
+            let above = request.path.rsplit_once('/').map_or("", |(above, _)| above);
+            (request.method.clone(), above.to_owned())
+        };
+        let refused = self.refused.as_ref().map(operation);
+        others.retain(|request| refused != Some(operation(request)));
         if self.turn == Turn::Second {
             for other in others {
                 if self.session.refusals_left(&self.key()) == 0 {
                     break;
                 }
-                self.pause_between_refusals(is_refused).await?;
+                // With half of the seeds, some seconds lie between two refusals of one window: a limiter may admit a request now and then.
+                let is_running = time_left(self.session).is_some_and(|left| left > 2 * BETWEEN_REFUSALS);
+                if is_refused && is_running && self.session.seed & PAUSES != 0 {
+                    self.session.wait(BETWEEN_REFUSALS, "a later response in the exhausted window").await?;
+                }
                 is_refused |= self.session.send(other).await?.status() == Some(429);
             }
         } else if let Some(last) = others.last().or(self.over.last()).cloned() {
@@ -239,15 +244,6 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         Ok(is_refused)
     }
 
-    /// Waits some seconds between two refusals of one window, with half of the seeds: a limiter may admit a request now and then.
-    async fn pause_between_refusals(&mut self, is_refused: bool) -> Result<(), Stop> {
-        let is_running = time_left(self.session).is_some_and(|left| left > 2 * BETWEEN_REFUSALS);
-        if is_refused && is_running && self.session.seed & PAUSES != 0 {
-            self.session.wait(BETWEEN_REFUSALS, "a later response in the exhausted window").await?;
-        }
-        Ok(())
-    }
-
     /// Returns true if a refusal came in the middle of a window that promised many more requests: then that window is not exhausted. Only
     /// the first few refusals are treated like this.
     fn is_early(&mut self, promised: u64) -> bool {
@@ -260,11 +256,6 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
 /// Returns true if a response reports that no further request is admitted in its window.
 fn remains_none(exchange: &Exchange) -> bool {
     window_of(exchange).is_some_and(|window| window.remaining == 0)
-}
-
-fn is_same_operation(one: &Request, other: &Request) -> bool {
-    let [a, b] = [one, other].map(|request| request.path.rsplit_once('/').map_or("", |(above, _)| above));
-    one.method == other.method && a == b
 }
 
 /// The number of requests that certainly remain after the last responses, which were concurrent and have no order.

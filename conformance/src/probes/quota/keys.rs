@@ -7,7 +7,8 @@ use super::{bearing, list_of, time_left};
 use crate::probes::plan::{IN_TURN, OF_THE_OTHER};
 use crate::probes::session::{Session, Stop};
 use crate::probes::steps::list;
-use crate::probes::target::unusable_quota_key;
+use crate::probes::target::UnusableTarget;
+use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Sends lists with both keys in turn, which shows whether the requests of one are counted for the other, and whether the second is
@@ -21,16 +22,14 @@ pub(in crate::probes) async fn in_turn(session: &mut Session<'_>) -> Result<(), 
     let mut of_second = Vec::new();
     for place in IN_TURN {
         session.ask_with(place);
-        let key = session.asking_key();
-        let asked = session.ask(list("limit=1")).await.cloned();
+        let asked = session.ask(list("limit=1")).await.map(Exchange::status);
         session.ask_with(0);
         let asked = asked?;
         if place == 1 {
             of_second.push(asked);
-            if of_second.len() == TO_BE_SURE
-                && let Some(unusable) = unusable_quota_key(&of_second, &key)
-            {
-                return Err(Stop::Unusable(Box::new(unusable)));
+            if of_second == [Some(401); TO_BE_SURE] {
+                let source = "--quota-key (or CONFORM_QUOTA_KEY)".to_owned();
+                return Err(Stop::Unusable(Box::new(UnusableTarget::QuotaKeyRefused(source))));
             }
         }
     }

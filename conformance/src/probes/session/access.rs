@@ -22,20 +22,23 @@ impl Session<'_> {
     /// requests show whether it has.
     pub(super) async fn heed_access(&mut self, from: usize) -> Result<(), Stop> {
         let Some(end) = self.likely_end(from) else { return Ok(()) };
-        let accepted = self.accepted_before(from);
+        // The last request that succeeded, because a key may be refused for one operation only, which is a mistake.
+        let is_read = |exchange: &&Exchange| exchange.request.method == "GET" && exchange.status() == Some(200);
+        let accepted = self.trace().exchanges[..from].iter().rev().find(is_read).map(|last| &last.request);
+        let (path, query) = accepted.map_or(("/pets", None), |last| (last.path.as_str(), last.query.clone()));
+        let accepted = Request { query, ..Request::new("GET", path) };
         let step = std::mem::take(&mut self.log.step);
         for pause in PAUSES {
             self.wait(pause, "the service to accept the key again").await?;
+            let context = &self.trace().context;
+            let was_keyless =
+                self.trace().exchanges.last().is_some_and(|last| credential_of(last, context).is_invalid());
             let key = match end {
                 AccessEnd::Key { key, .. } => Some(key),
                 // A lock-out concerns requests with a key and without, so they are sent in turn.
-                AccessEnd::Address { .. } if self.ends_without_key() => Some(self.asking()),
-                AccessEnd::Address { .. } => None,
+                AccessEnd::Address { .. } => was_keyless.then(|| self.asking()),
             };
-            let request = match key {
-                Some(key) => bearing(accepted.clone(), &self.log.trace.context.keys[key].clone()),
-                None => accepted.clone(),
-            };
+            let request = key.map_or(accepted.clone(), |key| bearing(accepted.clone(), &context.keys[key]));
             let sent = self.transmit(vec![request]).await?;
             self.settled(sent).await?;
             if self.likely_end(sent).is_none() {
@@ -51,20 +54,15 @@ impl Session<'_> {
         }
     }
 
-    /// The last request before this place that succeeded, without its credential: a key may be refused for one operation only, which is a
-    /// mistake.
-    fn accepted_before(&self, from: usize) -> Request {
-        let is_read = |exchange: &&Exchange| exchange.request.method == "GET" && exchange.status() == Some(200);
-        let last = self.trace().exchanges[..from].iter().rev().find(is_read).map(|last| &last.request);
-        let (path, query) = last.map_or(("/pets", None), |last| (last.path.as_str(), last.query.clone()));
-        Request { query, ..Request::new("GET", path) }
-    }
-
     /// The end of the access that the exchanges from this place on make likely.
     fn likely_end(&self, from: usize) -> Option<AccessEnd> {
-        let last = self.trace().exchanges.last()?;
-        let is_refused = |exchange: &Exchange| matches!(exchange.status(), Some(401..=499)) && self.may_end(exchange);
-        if !self.trace().exchanges[from..].iter().any(is_refused) || !is_refused(last) {
+        // Invalid requests get 400 and 404, and those without a valid key 401.
+        let is_refused = |exchange: &Exchange| match credential_of(exchange, &self.trace().context) {
+            Credential::Valid(_) => matches!(exchange.status(), Some(401..=403 | 405..=499)),
+            _ => matches!(exchange.status(), Some(402..=499)),
+        };
+        let last = self.trace().exchanges.last().filter(|last| is_refused(last))?;
+        if !self.trace().exchanges[from..].iter().any(is_refused) {
             return None;
         }
         let history = History::without_bodies(self.trace());
@@ -73,20 +71,5 @@ impl Session<'_> {
             && self.asking.mistaken_ends >= MISTAKEN
             && history.access.end().is_none();
         (!is_mistaken && !is_over_allowance(&history, last)).then_some(end)
-    }
-
-    /// Returns true if a refusal of this request may be due to the end of the access. Invalid requests get 400 and 404, and those without a
-    /// valid key 401.
-    fn may_end(&self, exchange: &Exchange) -> bool {
-        match credential_of(exchange, &self.trace().context) {
-            Credential::Valid(_) => !matches!(exchange.status(), Some(400 | 404)),
-            _ => exchange.status() != Some(401),
-        }
-    }
-
-    /// Returns true if the last request had no valid key.
-    fn ends_without_key(&self) -> bool {
-        let last = self.trace().exchanges.last();
-        last.is_some_and(|last| credential_of(last, &self.trace().context).is_invalid())
     }
 }

@@ -58,7 +58,6 @@ impl Session<'_> {
     }
 
     /// The request with a new name for each animal of this run in its body.
-    #[must_use]
     pub fn renewed(&mut self, mut request: Request) -> Request {
         if let Some(body) = &mut request.body {
             self.names.renew(&mut body.bytes);
@@ -67,7 +66,6 @@ impl Session<'_> {
     }
 
     /// The ids in the responses to creations.
-    #[must_use]
     pub fn known_ids(&self) -> Vec<i64> {
         self.log.trace.exchanges.iter().filter_map(Exchange::created_id).collect()
     }
@@ -82,7 +80,6 @@ impl Session<'_> {
     }
 
     /// The body of the last creation with a plain name, in the category of the run.
-    #[must_use]
     pub fn last_plain_creation(&self) -> Option<Vec<u8>> {
         let created = self.log.trace.exchanges.iter().rev().filter(|exchange| exchange.created_id().is_some());
         created.filter_map(|exchange| exchange.request.body.as_ref()).find_map(|body| {
@@ -96,7 +93,6 @@ impl Session<'_> {
     }
 
     /// The id of the first animal that was created with this status.
-    #[must_use]
     pub fn created_as(&self, status: &str) -> Option<i64> {
         let has_status = |exchange: &&Exchange| {
             let response = exchange.response().filter(|response| response.status == 201)?;
@@ -107,7 +103,6 @@ impl Session<'_> {
     }
 
     /// The id of the first animal that was created without a status.
-    #[must_use]
     pub fn created_without_status(&self) -> Option<i64> {
         let has_none = |exchange: &&Exchange| {
             let body = exchange.request.body.as_ref().and_then(|body| Json::parse(&body.bytes).ok());

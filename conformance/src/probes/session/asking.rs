@@ -45,19 +45,16 @@ pub(super) struct Asking {
 
 impl Session<'_> {
     /// The place of the key that requests are sent with.
-    #[must_use]
     pub fn asking(&self) -> usize {
         self.asking.place
     }
 
     /// The key that requests are sent with.
-    #[must_use]
     pub fn asking_key(&self) -> ApiKey {
         self.log.trace.context.keys[self.asking.place].clone()
     }
 
     /// The other key, if there are two.
-    #[must_use]
     pub fn other_key(&self) -> Option<ApiKey> {
         let keys = &self.trace().context.keys;
         (0..keys.len()).find(|place| *place != self.asking.place).map(|place| keys[place].clone())
@@ -136,10 +133,9 @@ impl Session<'_> {
     /// Returns the advice. If it is too long and repeated refusals may have caused a ban, which is lawful, the run waits for the
     /// end of the ban instead, a few times at most.
     fn until_a_ban_ends(&mut self, key: &ApiKey, advice: Advice) -> Advice {
+        let refusals = self.exchanges_of(key).filter(|exchange| exchange.status() == Some(429)).count();
         match advice {
-            Advice::TooLong(time)
-                if time <= pacing::LONGEST_BAN && self.asking.bans < BANS && self.was_refused_before(key) =>
-            {
+            Advice::TooLong(time) if time <= pacing::LONGEST_BAN && self.asking.bans < BANS && refusals > 1 => {
                 self.asking.bans += 1;
                 Advice::Wait(time)
             }
@@ -149,13 +145,7 @@ impl Session<'_> {
         }
     }
 
-    /// Returns true if the key was refused with 429 at least twice.
-    fn was_refused_before(&self, key: &ApiKey) -> bool {
-        self.exchanges_of(key).filter(|exchange| exchange.status() == Some(429)).nth(1).is_some()
-    }
-
     /// The number of consecutive rejected requests with the key, up to the last.
-    #[must_use]
     pub fn refusals(&self, key: &ApiKey) -> usize {
         let latest = self.exchanges_of(key).rev();
         latest.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
@@ -193,19 +183,16 @@ impl Session<'_> {
     }
 
     /// The last exchange with a key.
-    #[must_use]
     pub fn last_answer_to(&self, key: &ApiKey) -> Option<&Exchange> {
         self.exchanges_of(key).next_back()
     }
 
     /// The window that the last answer to a key reports whose headers can be read.
-    #[must_use]
     pub fn last_window(&self, key: &ApiKey) -> Option<Window> {
         self.exchanges_of(key).rev().find_map(window_of)
     }
 
     /// The number of requests that remain of the minute by the last answer to a key; 0 as soon as that minute may be over.
-    #[must_use]
     pub fn promised(&self, key: &ApiKey) -> u64 {
         let Some(last) = self.last_answer_to(key).filter(|last| last.status() != Some(429)) else { return 0 };
         let Some(window) = window_of(last) else { return 0 };

@@ -3,7 +3,7 @@
 use crate::events::{Answer, Event, Listener};
 use crate::redaction::Redactor;
 use animal_store_rules::trace::Trace;
-use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
+use animal_store_rules::trace::exchange::{Exchange, Outcome};
 use animal_store_rules::trace::knowledge::{Fact, Knowledge};
 
 use super::wire::Completed;
@@ -41,7 +41,11 @@ impl<'r> Log<'r> {
                 (Answer::Failed { kind: failure.kind, message }, true)
             }
         };
-        let target = self.target_shown(&request);
+        let has_several = self.trace.context.addresses().count() > 1;
+        let address = if has_several { self.trace.context.address_of(&request) } else { "" };
+        let own = self.redactor.for_prose().redact(&format!("{address}{}", request.path));
+        let query = request.query.iter().map(|query| format!("?{}", self.redactor.redact(query)));
+        let target = std::iter::once(own).chain(query).collect();
         self.tell(&Event::Exchange { number, method: request.method.clone(), target, answer, left });
         let mut known = Knowledge::default();
         if !is_readable {
@@ -51,16 +55,5 @@ impl<'r> Log<'r> {
         let exchange = Exchange { number, probe, step, request, outcome, sent_at, received_at, known };
         self.trace.exchanges.push(exchange);
         &self.trace.exchanges[number - 1]
-    }
-
-    /// The redacted target of a request, preceded by its address if the service has several.
-    fn target_shown(&self, request: &Request) -> String {
-        let has_several = self.trace.context.addresses().count() > 1;
-        let address = if has_several { self.trace.context.address_of(request) } else { "" };
-        let own = self.redactor.for_prose().redact(&format!("{address}{}", request.path));
-        match &request.query {
-            Some(query) => format!("{own}?{}", self.redactor.redact(query)),
-            None => own,
-        }
     }
 }

@@ -33,27 +33,19 @@ impl Session<'_> {
     /// Waits if the key of one of these requests was refused as often in a row as is allowed. The wait is as long as the last
     /// refusal announces, and from the third refusal on at least a whole minute.
     pub(super) async fn heed_refusals(&mut self, requests: &[Request]) -> Result<(), Stop> {
-        for place in 0..self.log.trace.context.keys.len() {
-            let key = self.log.trace.context.keys[place].clone();
+        for place in 0..self.trace().context.keys.len() {
             let context = &self.trace().context;
-            if requests.iter().any(|request| bearer_key(request, context) == Some(place)) {
-                let wait = self.wait_after_refusals(&key);
-                if !wait.is_zero() {
-                    self.wait(wait, "the key was refused twice in a row").await?;
-                }
+            let row = self.refused_in_a_row(&context.keys[place]);
+            let is_sent = requests.iter().any(|request| bearer_key(request, context) == Some(place));
+            let Some(last) = row.first().filter(|_| is_sent && row.len() >= IN_A_ROW) else { continue };
+            let announced = pacing::announced(last).unwrap_or(A_MINUTE).clamp(LEAST_WAIT, pacing::LONGEST_WAIT);
+            let wait = if row.len() > IN_A_ROW { announced.max(A_MINUTE) } else { announced };
+            let passed = self.now().duration_since(last.received_at).unsigned_abs();
+            if let Some(left) = wait.checked_sub(passed).filter(|left| !left.is_zero()) {
+                self.wait(left, "the key was refused twice in a row").await?;
             }
         }
         Ok(())
-    }
-
-    /// The wait before the next request of a key, because of its latest refusals.
-    fn wait_after_refusals(&self, key: &ApiKey) -> Duration {
-        let row = self.refused_in_a_row(key);
-        let Some(last) = row.first().filter(|_| row.len() >= IN_A_ROW) else { return Duration::ZERO };
-        let announced = pacing::announced(last).unwrap_or(A_MINUTE).clamp(LEAST_WAIT, pacing::LONGEST_WAIT);
-        let wait = if row.len() > IN_A_ROW { announced.max(A_MINUTE) } else { announced };
-        let passed = self.now().duration_since(last.received_at).unsigned_abs();
-        wait.saturating_sub(passed)
     }
 
     /// The last exchange of a key, if it was refused for the rate and the time that it announces has not passed.
@@ -78,11 +70,18 @@ impl Session<'_> {
         let in_a_row = self.refusals_left(&key).max(1);
         let Some(window) = window_of(last) else { return in_a_row };
         let by_headers = pacing::room(window);
-        let sent = self.sent_in_a_minute(&key);
+        // Those of the last minute that were admitted.
+        let since = self.now() - Tolerance::MINUTE.duration();
+        let recent = self.exchanges_of(&key).rev().take_while(|exchange| exchange.received_at >= since);
+        let sent = recent.filter(|exchange| exchange.status() != Some(429)).count();
         let plan = self.log.trace.context.plan_limits.map(|plan_limits| plan_limits.per_minute);
         let plans = plan.map_or_else(|| PLANS.iter().map(|(_, limits)| limits.per_minute).collect(), |plan| vec![plan]);
         let mut limits = plans.into_iter().map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
-        let near = if self.is_of_minute(last, window) && self.counts_own(&key, last, window) {
+        // The window is one of a minute if its limit is that of the plan, or if it ends within a minute.
+        let left = window.reset.saturating_sub(pacing::answered_at(last).as_second());
+        let ends_soon = window.limit < MAY_BE_A_DAY || left <= Tolerance::LONGEST_MINUTE.duration().as_secs();
+        let is_of_minute = plan.map_or(ends_soon, |plan| window.limit == plan);
+        let near = if is_of_minute && self.counts_own(&key, last, window) {
             limits.filter(|limit| sent < limit + IN_A_ROW).min()
         } else {
             // No header field says how many remain of the minute: it may have begun with any request of the last one.
@@ -92,17 +91,6 @@ impl Session<'_> {
             Some(limit) if sent < limit => by_headers.min(limit - sent).max(1),
             Some(_) => by_headers.min(in_a_row),
             None => by_headers,
-        }
-    }
-
-    /// Returns true if the window of the last response is one of a minute: its limit is that of the plan, or it ends within a minute.
-    fn is_of_minute(&self, last: &Exchange, window: Window) -> bool {
-        match self.log.trace.context.plan_limits {
-            Some(plan_limits) => window.limit == plan_limits.per_minute,
-            None => {
-                let left = window.reset.saturating_sub(pacing::answered_at(last).as_second());
-                window.limit < MAY_BE_A_DAY || left <= Tolerance::LONGEST_MINUTE.duration().as_secs()
-            }
         }
     }
 
@@ -123,12 +111,5 @@ impl Session<'_> {
         }
         // Remaining may be reported before the request is counted.
         used + 1 >= counted
-    }
-
-    /// The number of requests of a key that were admitted within the last minute.
-    fn sent_in_a_minute(&self, key: &ApiKey) -> usize {
-        let since = self.now() - Tolerance::MINUTE.duration();
-        let recent = self.exchanges_of(key).rev().take_while(|exchange| exchange.received_at >= since);
-        recent.filter(|exchange| exchange.status() != Some(429)).count()
     }
 }

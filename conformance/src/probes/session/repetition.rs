@@ -35,7 +35,6 @@ pub(super) struct Repetitions {
 
 impl Session<'_> {
     /// The request on the connection that is kept open, unless the server does not keep any or does not answer on it.
-    #[must_use]
     pub fn on_kept_connection(&self, request: Request) -> Request {
         let Repetitions { lost_on_kept, late_on_kept, .. } = self.repetitions;
         if lost_on_kept < LOST && late_on_kept < LATE { request.kept() } else { request }
@@ -87,7 +86,12 @@ impl Session<'_> {
             self.mark(place, Answerer::Intermediary);
         }
         for pause in PAUSES {
-            let other = self.list().await?;
+            // A list that is not part of the plan.
+            let list = bearing(Request::new("GET", "/pets").query("limit=100"), &self.asking_key());
+            let step = std::mem::take(&mut self.log.step);
+            let other = self.transmit(vec![list]).await;
+            self.log.step = step;
+            let other = other?;
             if self.doubt(other).is_none() {
                 let last = self.repeat(failed[0]).await?;
                 if self.doubt(last).is_some() {
@@ -117,17 +121,17 @@ impl Session<'_> {
         match Doubt::of(exchange, true)? {
             Doubt::Intermediary if !answerer::has_limits(&self.log.trace.exchanges) => None,
             // On the first request of a connection, the service has to answer.
-            Doubt::KeptConnection if !self.is_kept_from_before(place) => None,
+            Doubt::KeptConnection => {
+                let mut earlier = self.trace().exchanges[..place].iter().filter(|earlier| earlier.response().is_some());
+                let replica = exchange.request.replica;
+                earlier
+                    .any(|Exchange { request, .. }| {
+                        request.connection == Connection::Kept && request.replica == replica
+                    })
+                    .then_some(Doubt::KeptConnection)
+            }
             doubt => Some(doubt),
         }
-    }
-
-    fn is_kept_from_before(&self, place: usize) -> bool {
-        let replica = self.exchange(place).request.replica;
-        self.log.trace.exchanges[..place].iter().any(|earlier| {
-            let request = &earlier.request;
-            request.connection == Connection::Kept && request.replica == replica && earlier.response().is_some()
-        })
     }
 
     /// Returns true if the service has answered a request of this run.
@@ -148,14 +152,5 @@ impl Session<'_> {
         let request = Request { connection: Connection::Own, ..self.exchange(place).request.clone() };
         let request = self.renewed(request);
         self.transmit(vec![request]).await
-    }
-
-    /// Asks for a list that is not part of the plan, and returns the place of its exchange.
-    async fn list(&mut self) -> Result<usize, Stop> {
-        let list = bearing(Request::new("GET", "/pets").query("limit=100"), &self.asking_key());
-        let step = std::mem::take(&mut self.log.step);
-        let sent = self.transmit(vec![list]).await;
-        self.log.step = step;
-        sent
     }
 }

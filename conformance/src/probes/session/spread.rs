@@ -47,7 +47,14 @@ impl Spread {
     pub(super) fn place(&mut self, request: Request) -> Request {
         let at = match (request.replica, request.connection) {
             (Some(named), _) => named.min(self.sent.len() - 1),
-            (None, Connection::Kept) => self.address_of_kept_connection(&request),
+            (None, Connection::Kept) => {
+                let (at, left) = match self.kept {
+                    Some((at, left)) if left > 0 => (at, left),
+                    _ => (self.next(&request), ON_ONE_CONNECTION),
+                };
+                self.kept = Some((at, left - 1));
+                at
+            }
             (None, Connection::Own) => self.next(&request),
         };
         self.sent[at] += 1;
@@ -69,18 +76,13 @@ impl Spread {
         if other < at { other } else { other + 1 }
     }
 
-    fn address_of_kept_connection(&mut self, request: &Request) -> usize {
-        let (at, left) = match self.kept {
-            Some((at, left)) if left > 0 => (at, left),
-            _ => (self.next(request), ON_ONE_CONNECTION),
-        };
-        self.kept = Some((at, left - 1));
-        at
-    }
-
     /// The next address for a request of this kind, other than the address at which the requested animal was created.
     fn next(&mut self, request: &Request) -> usize {
-        let written_at = self.written_at(request);
+        let written_at = match (request.method.as_str(), request.path.strip_prefix("/pets")) {
+            ("GET", Some("")) => self.last_created_at,
+            ("GET", Some(below)) => self.created_at.get(below.trim_start_matches('/')).copied(),
+            _ => None,
+        };
         let is_other = |at: &usize| Some(*at) != written_at;
         // The first request to an address shows whether it can be reached, so it comes early.
         if let Some(first) = (0..self.sent.len()).filter(is_other).find(|at| self.sent[*at] == 0) {
@@ -95,15 +97,6 @@ impl Spread {
             (Some(next), _) => turns.remove(next),
             (None, Some(written_at)) => self.other_than(written_at),
             (None, None) => 0,
-        }
-    }
-
-    /// The address at which the animal was created that a request reads, if there is one.
-    fn written_at(&self, request: &Request) -> Option<usize> {
-        match (request.method.as_str(), request.path.strip_prefix("/pets")) {
-            ("GET", Some("")) => self.last_created_at,
-            ("GET", Some(below)) => self.created_at.get(below.trim_start_matches('/')).copied(),
-            _ => None,
         }
     }
 }

@@ -59,32 +59,27 @@ impl<'r> Wire<'r> {
         if let Some(spread) = &mut self.spread {
             requests = requests.into_iter().map(|request| spread.place(request)).collect();
         }
-        let mut due = Vec::with_capacity(requests.len());
-        if !self.interval.is_zero() {
-            let now = self.elapsed();
-            for _ in &requests {
-                let at = self.next.max(now);
-                due.push(at.saturating_sub(now));
-                self.next = at + self.interval;
-            }
+        let now = if self.interval.is_zero() { Duration::ZERO } else { self.elapsed() };
+        let mut sent = Vec::with_capacity(requests.len());
+        for (request, id) in requests.into_iter().zip(ids) {
+            let due = self.next.max(now);
+            self.next = due + self.interval;
+            let (client, clock) = (self.client, self.clock.clone());
+            sent.push(async move {
+                let wait = due.saturating_sub(now);
+                if !wait.is_zero() {
+                    clock.sleep(wait).await;
+                }
+                let sent_at = clock.now();
+                let outcome = client.send_as(&request, id.as_deref()).await;
+                Completed { request, outcome, sent_at, received_at: clock.now() }
+            });
         }
-        let due = due.into_iter().chain(std::iter::repeat(Duration::ZERO));
-        let sent =
-            requests.into_iter().zip(ids).zip(due).map(|((request, id), delay)| self.send_one(request, id, delay));
         tokio::select! {
             biased;
             () = self.interrupt.raised() => Err(Stop::Interrupted),
             sent = join_all(sent) => Ok(sent),
         }
-    }
-
-    async fn send_one(&self, request: Request, id: Option<String>, delay: Duration) -> Completed {
-        if !delay.is_zero() {
-            self.clock.sleep(delay).await;
-        }
-        let sent_at = self.clock.now();
-        let outcome = self.client.send_as(&request, id.as_deref()).await;
-        Completed { request, outcome, sent_at, received_at: self.clock.now() }
     }
 
     /// Sleeps for this time, or until the interrupt is raised.

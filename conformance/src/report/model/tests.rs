@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schemars::generate::SchemaSettings;
 
-use super::Report;
+use super::{Implementation, Report};
 
 // Types of the rules and of the diagnosis, repeated here because their crates do not depend on schemars. Tests that validate reports
 // against the schema show when they differ.
@@ -160,4 +160,13 @@ fn the_committed_schema_is_that_of_the_report() {
         "fixtures/report.schema.json is out of date; update it with: \
          UPDATE_SCHEMA=1 cargo test -p animal-store-conformance --lib"
     );
+}
+
+#[test]
+fn what_was_given_holds_and_what_was_learnt_completes_it() {
+    let given = Implementation { name: Some("Pets".to_owned()), ..Implementation::default() };
+    let version = Some("1.2".to_owned());
+    let learnt = Implementation { name: Some("pets".to_owned()), version, ..Implementation::default() };
+    assert_eq!(given.or(learnt).title().as_deref(), Some("Pets 1.2"));
+    assert_eq!(Implementation::default().title(), None);
 }

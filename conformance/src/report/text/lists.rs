@@ -3,7 +3,7 @@
 use super::page::{BOLD, DIM, PLAIN, Page, RED, YELLOW};
 use super::{Detail, failures, mark};
 use crate::layout::{cut, width};
-use crate::report::counts::PARTLY_SEEN;
+use crate::report::PARTLY_SEEN;
 use crate::report::{Choice, Outcome, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
@@ -82,23 +82,21 @@ pub(super) fn requirements(page: &mut Page, report: &Report) {
     let widest = report.requirements.iter().map(|requirement| width(&requirement.id)).max().unwrap_or(0);
     for section in report.outline() {
         let can_fail = section.requirements.into_iter().filter(|r| r.selected && r.level != Level::Open);
-        page.list((BOLD, section.name), can_fail, |page, shown| requirement(page, shown, widest));
+        page.list((BOLD, section.name), can_fail, |page, requirement| {
+            let (mark, style) = mark(requirement.outcome());
+            let note = match requirement.status {
+                Status::NotExercised => "not exercised".to_owned(),
+                Status::Fail | Status::KnownFailing | Status::StaleKnownFailing if requirement.failures > 0 => {
+                    format!("{} · {} of {} times", requirement.title, requirement.failures, requirement.judged)
+                }
+                _ => requirement.title.clone(),
+            };
+            let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
+            let confidence = requirement.confidence().map_or_else(String::new, |confidence| format!(" · {confidence}"));
+            let head = format!("{mark} {:widest$}", requirement.id);
+            page.entry(2, (&head, style), (&format!("{note}{level}{confidence}"), DIM));
+        });
     }
-}
-
-fn requirement(page: &mut Page, requirement: &RequirementReport, widest: usize) {
-    let (mark, style) = mark(requirement.outcome());
-    let note = match requirement.status {
-        Status::NotExercised => "not exercised".to_owned(),
-        Status::Fail | Status::KnownFailing | Status::StaleKnownFailing if requirement.failures > 0 => {
-            format!("{} · {} of {} times", requirement.title, requirement.failures, requirement.judged)
-        }
-        _ => requirement.title.clone(),
-    };
-    let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
-    let confidence = requirement.confidence().map_or_else(String::new, |confidence| format!(" · {confidence}"));
-    let head = format!("{mark} {:widest$}", requirement.id);
-    page.entry(2, (&head, style), (&format!("{note}{level}{confidence}"), DIM));
 }
 
 /// The way of counting of each key.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::member::{Member, ON_THE_LINE_ONLY};
+use super::member::Member;
 use crate::command_line::container::ContainerTable;
 use animal_store_rules::catalogue::nearest;
 use animal_store_rules::toml_error::TomlError;
@@ -101,13 +101,8 @@ impl File {
 
     /// The value of a member: that of the environment, else that for all environments.
     pub(super) fn entry(&self, environment: Option<&str>, member: &str) -> Option<&Entry> {
-        let own = environment.and_then(|name| self.entry_of(name, member));
+        let own = self.tables.get(&environment.map(str::to_owned)).and_then(|table| table.get(member));
         own.or_else(|| self.tables.get(&None)?.get(member))
-    }
-
-    /// The value of a member in the table of this environment only.
-    pub(super) fn entry_of(&self, environment: &str, member: &str) -> Option<&Entry> {
-        self.tables.get(&Some(environment.to_owned()))?.get(member)
     }
 
     /// The position of an entry: `conform.toml, line 3, [environments.staging]`.
@@ -131,9 +126,6 @@ fn unknown(name: &str, value: &DeValue<'_>, members: &[Member]) -> String {
              Set an environment variable to the key and name the variable here: {} = \"STAGING_KEY\"",
             key.name
         );
-    }
-    if ON_THE_LINE_ONLY.contains(&name) {
-        return format!("`{name}` is a command-line option only: --{}", name.replace('_', "-"));
     }
     let names = members.iter().map(|member| member.name.as_str()).chain(["environments", "container"]);
     match nearest(name, names, 0.8) {
@@ -171,7 +163,7 @@ mod tests {
             ("[environments.a]\nenv = \"b\"", (2, 1), "move it above all tables"),
             ("timeout = [1, 2]", (1, 11), "timeout takes a string, a number or a boolean"),
             ("only = [[\"list\"]]", (1, 9), "or an array of them"),
-            ("no_config = true", (1, 1), "`no_config` is a command-line option only: --no-config"),
+            ("no_config = true", (1, 1), "unknown option `no_config`"),
             ("[container]\npath = \"v1\"", (2, 8), "a path must begin with a slash"),
             ("[container]\nargs = [\"a\"]\narg = 1", (3, 1), "unknown field `arg`, expected one of"),
             ("seed = 1\nseed = 2", (2, 1), "duplicate key"),
@@ -188,7 +180,7 @@ mod tests {
         let count = 20_000;
         let text: String = (0..count).map(|n| format!("[environments.e{n}]\nseed = {n}\n\n")).collect();
         let file = parse(&text).expect("a usable file");
-        let last = file.entry_of(&format!("e{}", count - 1), "seed").expect("the last environment");
+        let last = file.entry(Some(&format!("e{}", count - 1)), "seed").expect("the last environment");
         assert!(file.place(last).contains(&format!("line {}, [", 3 * count - 1)), "{}", file.place(last));
     }
 

@@ -16,7 +16,7 @@ use crate::command_line::values::{HeaderField, ReportFile};
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Options about the file itself, and those that clap adds: they cannot be set in the file.
-pub(super) const ON_THE_LINE_ONLY: &[&str] = &["config", "no_config", "help", "version"];
+const ON_THE_LINE_ONLY: &[&str] = &["config", "no_config", "help", "version"];
 
 /// An option, as a member of the file.
 #[derive(Clone, Debug)]

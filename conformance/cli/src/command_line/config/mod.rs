@@ -186,17 +186,10 @@ impl Configuration {
     }
 
     /// Parses the command line with the values of the environment and the file added as arguments. The error about such a value names its
-    /// source. The values in the tables of other environments are checked, too.
+    /// source.
     pub(super) fn parse(&self, command: &Command, line: &[OsString]) -> Result<ArgMatches, clap::Error> {
         let (program, typed) = line.split_at(1.min(line.len()));
-        let parse = |values: Vec<OsString>| command.clone().try_get_matches_from(program.iter().chain(&values));
-        for (file, table) in self.file.iter().flat_map(|file| file.tables.values().map(move |table| (file, table))) {
-            let entry = |setting: &Setting| table.get(&setting.member.name).filter(|_| !setting.member.is_key());
-            let values = |setting| entry(setting).map(|entry| setting.member.arguments(&entry.values));
-            parse(self.settings.iter().filter_map(values).flatten().collect())
-                .map_err(|error| self.with_source(error, |setting| Some(file.place(entry(setting)?))))?;
-        }
-        let mut complete = Vec::new();
+        let mut complete = program.to_vec();
         for setting in &self.settings {
             if setting.overridden_by.is_none() && setting.layer != Layer::Flag {
                 complete.extend(setting.member.arguments(&setting.values));
@@ -204,20 +197,16 @@ impl Configuration {
         }
         // The arguments come last: they may end with `--`.
         complete.extend_from_slice(typed);
-        parse(complete).map_err(|error| self.with_source(error, |setting| Some(setting.origin())))
-    }
-
-    /// Adds the source of the value to clap's error about an option.
-    fn with_source(&self, mut error: clap::Error, source: impl Fn(&Setting) -> Option<String>) -> clap::Error {
-        if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) {
-            let option = argument.split([' ', '[', '=']).next().unwrap_or_default();
-            let setting = self.settings.iter().find(|setting| setting.member.option() == option);
-            if let Some(source) = setting.and_then(source) {
-                let argument = format!("{argument} from {source}");
-                error.insert(ContextKind::InvalidArg, ContextValue::String(argument));
+        command.clone().try_get_matches_from(complete).map_err(|mut error| {
+            if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) {
+                let option = argument.split([' ', '[', '=']).next().unwrap_or_default();
+                if let Some(setting) = self.settings.iter().find(|setting| setting.member.option() == option) {
+                    let argument = format!("{argument} from {}", setting.origin());
+                    error.insert(ContextKind::InvalidArg, ContextValue::String(argument));
+                }
             }
-        }
-        error
+            error
+        })
     }
 
     /// Adds the settings of the file that have no option, and the keys from files. Checks that there is a target where the file intends
@@ -274,8 +263,7 @@ impl Configuration {
         }
     }
 
-    /// Notes on unknown variables, on the options of a report that a run takes and leaves out, and on each variable that overrides the
-    /// target or a key of the selected environment.
+    /// Notes on unknown variables, and on the options of a report that a run takes and leaves out.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut known: Vec<String> = self.settings.iter().map(|setting| setting.member.variable()).collect();
@@ -306,16 +294,6 @@ impl Configuration {
             for (verb, options) in [("taken from", taken), ("left out of", left_out)] {
                 if !options.is_empty() {
                     notes.push(format!("{verb} report {}: {}", rerun.earlier.report, options.join("; ")));
-                }
-            }
-        }
-        if let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) {
-            for Setting { member, layer, .. } in &self.settings {
-                if *layer == Layer::Variable
-                    && (member.id() == "base_url" || member.is_key())
-                    && let Some(entry) = file.entry_of(name, &member.name)
-                {
-                    notes.push(format!("{} overrides {} in {}", member.variable(), member.name, file.place(entry)));
                 }
             }
         }

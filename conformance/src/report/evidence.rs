@@ -1,11 +1,12 @@
-//! The rate limit as an exchange shows it: the evidence of findings about limits, for which bodies show nothing.
+//! Evidence in the wording that every format uses: findings, and the rate limit as an exchange shows it, because bodies show nothing about
+//! limits.
 
 use jiff::Timestamp;
 
-use super::{Evidence, Report, ReportedExchange, RequirementReport};
-use animal_store_rules::catalogue::About;
+use super::{Evidence, Report, ReportedExchange};
 use animal_store_rules::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use animal_store_rules::trace::retry_after::RETRY_AFTER;
+use animal_store_rules::verdict::findings::Share;
 
 /// The header fields about the rate limit, each with its name in sentences.
 const FIELDS: [(&str, &str); 4] =
@@ -27,15 +28,30 @@ pub struct LimitsShown {
     pub fields: [(&'static str, Option<String>); 4],
 }
 
-impl RequirementReport {
-    /// Returns true if the findings of the requirement are in rate-limit headers and times, and not in bodies.
-    #[must_use]
-    pub fn concerns_limits(&self) -> bool {
-        self.about() == About::Limits
-    }
-}
-
 impl Evidence {
+    /// The finding with its count and its subjects: `201 on POST /pets x2: "1", true`.
+    #[must_use]
+    pub fn finding(&self) -> String {
+        let mut finding = self.found.clone();
+        if self.count > 1 {
+            finding.push_str(&format!(" x{}", self.count));
+        }
+        if !self.subjects.is_empty() {
+            finding.push_str(&format!(": {}", self.subjects.join(", ")));
+        }
+        if let Some(Share { broken, alike }) = self.intermittent {
+            finding.push_str(&format!("; intermittent: in {broken} of {alike} equal requests"));
+        }
+        if !self.only_with.is_empty() {
+            finding.push_str(&format!("; only with {}", self.only_with.join(" and ")));
+        }
+        if let Some(attribution) = &self.attribution {
+            finding.push_str("; ");
+            finding.push_str(attribution.sentence());
+        }
+        finding
+    }
+
     /// The rate limit as each exchange of the evidence shows it, in the order of sending.
     #[must_use]
     pub fn limits_shown(&self, report: &Report) -> Vec<LimitsShown> {
