@@ -163,6 +163,9 @@ impl WriteMode {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 // Missing directories are made when the report is written, in the nearest directory that exists.
                 let nearest = folder(path).ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
+                if !nearest.is_dir() {
+                    return Err(format!("{} is not a directory", nearest.display()));
+                }
                 tempfile::tempfile_in(nearest).map_err(problem)?;
                 return Ok(WriteMode::Replace { path: path.to_owned(), permissions: Permissions::from_mode(0o666) });
             }
@@ -223,7 +226,8 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         for inside in ["r.json", "below/r.json"] {
-            assert!(WriteMode::probe(&file.join(inside)).is_err(), "{inside}");
+            let problem = WriteMode::probe(&file.join(inside)).unwrap_err();
+            assert!(problem.ends_with("file is not a directory"), "{problem}");
         }
     }
 

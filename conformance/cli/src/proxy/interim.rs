@@ -117,4 +117,19 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Rewritten<S> {
         ready!(this.poll_first(context))?;
         Pin::new(&mut this.stream).poll_shutdown(context)
     }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.poll_first(context))?;
+        Pin::new(&mut this.stream).poll_write_vectored(context, slices)
+    }
+
+    /// Without vectored writes, hyper copies each body into a buffer of the connection. To the server, the head must come in one piece.
+    fn is_write_vectored(&self) -> bool {
+        !self.is_to_server && self.stream.is_write_vectored()
+    }
 }
