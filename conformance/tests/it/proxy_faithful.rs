@@ -249,9 +249,8 @@ async fn three_hundred_clients_that_read_nothing_take_little_memory() {
     use tokio::io::AsyncBufReadExt;
     const BODY: usize = 8 * 1024 * 1024;
     static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
-    /// The program takes up to 20 MiB, the copies of bodies up to 64 MiB, and each connection two buffers of 64 KiB on either side. Half as
-    /// much again may be free and not returned to the system.
-    const MOST: u64 = (20 + 64 + 300 * 4 * 64 / 1024) * 3 / 2;
+    /// The program takes up to 20 MiB, the copies of bodies up to 64 MiB, and each connection two buffers of 64 KiB on either side.
+    const MOST: u64 = 20 + 64 + 300 * 4 * 64 / 1024;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
     tokio::spawn(async move {
