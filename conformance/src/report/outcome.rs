@@ -97,6 +97,7 @@ impl RequirementReport {
     pub(super) fn entry(&self) -> Option<&'static Requirement> {
         catalogue().get(&self.id)
     }
+
     /// Returns true if the findings of the requirement are in rate-limit headers and times, and not in bodies.
     #[must_use]
     pub fn concerns_limits(&self) -> bool {

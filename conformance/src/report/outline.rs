@@ -112,6 +112,7 @@ impl Report {
             std::time::Duration::from_millis(self.duration_ms).as_secs_f64()
         )
     }
+
     /// A requirement, if the catalogue of the report has it.
     #[must_use]
     pub fn requirement(&self, id: &str) -> Option<&RequirementReport> {

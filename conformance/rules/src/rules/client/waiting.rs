@@ -12,7 +12,7 @@
 //! Traffic shows what left a client, not what it knew: a queue, a distance or a process that stands still makes a lawful client look hasty.
 //! So a single early request is an observation, unless it is earlier by more than [`CERTAIN`] and its connection had carried the refusal.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -178,10 +178,18 @@ fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Ve
     }
     let mut asked = vec![None; exchanges.len()];
     for refusals in of_keys.into_values() {
-        for (at, &(index, received_at, _)) in refusals.iter().enumerate() {
-            let before = refusals[..at].iter().rev().take_while(|(_, other, _)| *other + SLACK >= received_at);
-            let after = refusals[at..].iter().take_while(|(_, other, _)| *other <= received_at + SLACK);
-            asked[index] = before.chain(after).map(|(.., until)| *until).min();
+        // The refusals within the slack of the present one, the least time first.
+        let (mut within, mut begin, mut end) = (BTreeSet::new(), 0, 0);
+        for &(index, received_at, _) in &refusals {
+            while let Some(&(_, _, until)) = refusals.get(end).filter(|(_, other, _)| *other <= received_at + SLACK) {
+                within.insert((until, end));
+                end += 1;
+            }
+            while refusals[begin].1 + SLACK < received_at {
+                within.remove(&(refusals[begin].2, begin));
+                begin += 1;
+            }
+            asked[index] = within.first().map(|(until, _)| *until);
         }
     }
     asked
