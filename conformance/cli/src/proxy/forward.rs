@@ -17,15 +17,15 @@ use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 
 use super::arrival::{Connections, Open};
-use super::capture::{Answer, Asked, Captured, Head};
+use super::capture::{self, Answer, Asked, Captured};
 use super::hop::{self, Refusal};
 use super::interim::Interim;
 use super::judging::Log;
-use super::tee::{Copied, End, Finish, Tee, Upload, failure};
+use super::tee::{Copied, End, Tee, Upload, failed, failure};
 use super::upstream::Upstream;
 use super::{OnEvent, ProxyEvent};
 use animal_store_conformance::Interrupt;
-use animal_store_rules::trace::exchange::{Failure, FailureKind};
+use animal_store_rules::trace::exchange::{Failure, FailureKind, Response as Head};
 
 /// The end of the base URL of a service.
 const VERSION: &str = "/v1";
@@ -38,23 +38,24 @@ type ResponseBody = Either<Tee, Full<Bytes>>;
 
 /// The state that all connections share.
 pub(super) struct Forwarder {
-    upstream: Upstream,
+    pub(super) upstream: Upstream,
     pub(super) log: Log,
-    max_requests: usize,
-    counts: Counts,
+    /// The number of requests after which no more are passed on.
+    pub(super) max_requests: usize,
+    pub(super) counts: Counts,
     /// Is raised when the last request that the limit allows has arrived.
     pub(super) exhausted: Interrupt,
-    connections: Arc<Connections>,
+    pub(super) connections: Arc<Connections>,
     /// The address that clients reach.
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
     /// The failure of the first request that got no response from the server.
-    failure: OnceLock<Failure>,
-    on_event: OnEvent,
+    pub(super) failure: OnceLock<Failure>,
+    pub(super) on_event: OnEvent,
 }
 
 /// The numbers of requests and responses.
 #[derive(Default)]
-struct Counts {
+pub(super) struct Counts {
     requests: AtomicUsize,
     /// The number of requests to paths outside the service.
     elsewhere: AtomicUsize,
@@ -66,46 +67,10 @@ struct Counts {
 }
 
 impl Forwarder {
-    pub(super) fn new(
-        upstream: Upstream,
-        log: Log,
-        address: SocketAddr,
-        max_requests: Option<usize>,
-        on_event: OnEvent,
-    ) -> Forwarder {
-        Forwarder {
-            upstream,
-            log,
-            max_requests: max_requests.unwrap_or(usize::MAX),
-            counts: Counts::default(),
-            exhausted: Interrupt::default(),
-            connections: Arc::default(),
-            address,
-            failure: OnceLock::new(),
-            on_event,
-        }
-    }
-
     /// Returns true if an authority is that of the server, or one under which clients reach the proxy.
     fn is_own(&self, authority: &Authority) -> bool {
         let is_servers = self.upstream.authority.to_str().is_ok_and(|own| authority.as_str().eq_ignore_ascii_case(own));
         is_servers || authority.port_u16() == Some(self.address.port())
-    }
-
-    /// Notes a request without a response of the server, and warns the first time.
-    fn fail(&self, failure: &Failure) {
-        if self.failure.set(failure.clone()).is_ok() {
-            let sentence = format!("warning: a request to the server got no response: {}", failure.detail);
-            (self.on_event)(ProxyEvent::Notice(&sentence));
-        }
-    }
-
-    /// Notes a response.
-    fn note(&self, status: StatusCode) {
-        self.counts.answered.fetch_add(1, Ordering::Relaxed);
-        if status == StatusCode::NOT_FOUND {
-            self.counts.absent.fetch_add(1, Ordering::Relaxed);
-        }
     }
 
     /// The reason why the traffic shows nothing of the service, if so: the server was not reached, or is not at this base URL.
@@ -180,7 +145,7 @@ impl Connection {
             }
         };
         let upload = pending.upload.clone();
-        let is_held = hop::expects_continue(&parts.headers) && !body.is_end_stream();
+        let mut is_held = hop::expects_continue(&parts.headers) && !body.is_end_stream();
         upload.hold(is_held);
         let body = Tee::upload(body, Copied::new(&forwarder.log.budget), &upload);
         let mut request = Request::from_parts(parts, body);
@@ -194,7 +159,6 @@ impl Connection {
         let mut sending = std::pin::pin!(self.send(request));
         let mut late = std::pin::pin!(upload.is_late(forwarder.upstream.timeout));
         let mut continued = std::pin::pin!(tokio::time::sleep(CONTINUE_WAIT));
-        let mut is_held = is_held;
         let answered = loop {
             tokio::select! {
                 biased;
@@ -204,30 +168,29 @@ impl Connection {
                     is_held = false;
                     upload.hold(false);
                 }
-                () = &mut late => {
-                    break Err(Failure {
-                        kind: FailureKind::Timeout,
-                        detail: "no answer within the timeout".to_owned(),
-                    });
-                }
+                () = &mut late => break Err(failed(FailureKind::Timeout, "no answer within the timeout")),
             }
         };
         let answered = answered.and_then(|(response, server)| match hop::defect(&response, is_upgrade) {
             None => Ok((response, server)),
-            Some(defect) => Err(Failure { kind: FailureKind::Broken, detail: defect.to_owned() }),
+            Some(defect) => Err(failed(FailureKind::Broken, defect)),
         });
         match answered {
             Ok((response, server)) => self.answer(response, server, pending, is_upgrade.then_some(to_client)),
             Err(_) if upload.is_broken() => {
                 let sentence = "the body of the request broke off, or is not valid HTTP";
-                pending.unserved(Failure { kind: FailureKind::Broken, detail: sentence.to_owned() });
+                pending.unserved(failed(FailureKind::Broken, sentence));
                 own(StatusCode::BAD_REQUEST, sentence)
             }
             Err(failure) => {
                 let late = failure.kind == FailureKind::Timeout;
                 let status = if late { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
                 let answer = own(status, &failure.detail);
-                forwarder.fail(&failure);
+                // The first one is a warning.
+                if forwarder.failure.set(failure.clone()).is_ok() {
+                    let sentence = format!("warning: a request to the server got no response: {}", failure.detail);
+                    (forwarder.on_event)(ProxyEvent::Notice(&sentence));
+                }
                 pending.unserved(failure);
                 answer
             }
@@ -240,8 +203,12 @@ impl Connection {
         if let Some(mut server) = kept.filter(|server| !server.is_closed())
             && server.ready().await.is_ok()
         {
-            let again = repeatable(&request);
-            match server.try_send_request(request).await {
+            // A request without a body may be sent twice, unless its method changes something.
+            let is_safe = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE].contains(request.method());
+            let (parts, body) = request.into_parts();
+            let again =
+                (is_safe && body.is_end_stream()).then(|| Request::from_parts(parts.clone(), Tee::uncopied(None)));
+            match server.try_send_request(Request::from_parts(parts, body)).await {
                 Ok(response) => return Ok((response, server)),
                 // The server has closed the connection, as it may at any time: the request is repeated on a new one, as a client would.
                 Err(mut error) => match error.take_message().or(again) {
@@ -269,16 +236,19 @@ impl Connection {
         if let (StatusCode::SWITCHING_PROTOCOLS, Some(to_client)) = (parts.status, to_client) {
             pending.forget();
             tokio::spawn(tunnel(to_client, to_server));
-            return Response::from_parts(parts, Either::Left(Tee::uncopied(body)));
+            return Response::from_parts(parts, Either::Left(Tee::uncopied(Some(body))));
         }
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
-        self.forwarder.note(parts.status);
-        if !pending.is_judged(&parts) {
-            return Response::from_parts(parts, Either::Left(Tee::uncopied(body)));
+        self.forwarder.counts.answered.fetch_add(1, Ordering::Relaxed);
+        if parts.status == StatusCode::NOT_FOUND {
+            self.forwarder.counts.absent.fetch_add(1, Ordering::Relaxed);
         }
-        let head = Head::new(&parts);
+        if !pending.is_judged(&parts) {
+            return Response::from_parts(parts, Either::Left(Tee::uncopied(Some(body))));
+        }
+        let head = capture::head(&parts);
         let copied = Copied::new(&self.forwarder.log.budget);
-        let finish: Finish = Box::new(move |copied, end| pending.finish(head, copied, end));
+        let finish = Box::new(move |copied, end: &End| pending.finish(head, copied, end));
         Response::from_parts(parts, Either::Left(Tee::new(body, copied, finish)))
     }
 }
@@ -314,10 +284,7 @@ impl Pending {
     /// Returns true if the response that has begun is judged. At a path outside the service, the request alone is judged.
     fn is_judged(&mut self, response: &response::Parts) -> bool {
         if self.asked.as_ref().is_some_and(|asked| asked.is_outside) {
-            self.conclude(Answer::None(Failure {
-                kind: FailureKind::Broken,
-                detail: "a path outside the service".to_owned(),
-            }));
+            self.conclude(Answer::None(failed(FailureKind::Broken, "a path outside the service")));
         } else if self.asked.as_mut().is_some_and(|asked| !asked.grow(response)) {
             self.forget();
             self.forwarder.log.lose();
@@ -352,7 +319,7 @@ impl Pending {
     }
 
     fn gone(&mut self) {
-        self.unserved(Failure { kind: FailureKind::Broken, detail: "the client closed the connection".to_owned() });
+        self.unserved(failed(FailureKind::Broken, "the client closed the connection"));
     }
 }
 
@@ -360,20 +327,6 @@ impl Drop for Pending {
     fn drop(&mut self) {
         self.gone();
     }
-}
-
-/// A copy of the request, if it may be sent twice and has no body.
-fn repeatable(request: &Request<Tee>) -> Option<Request<Tee>> {
-    let is_safe = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE].contains(request.method());
-    if !is_safe || !request.body().is_end_stream() {
-        return None;
-    }
-    let mut again = Request::new(Tee::empty());
-    again.method_mut().clone_from(request.method());
-    again.uri_mut().clone_from(request.uri());
-    again.headers_mut().clone_from(request.headers());
-    again.extensions_mut().clone_from(request.extensions());
-    Some(again)
 }
 
 /// Passes on the bytes of both sides after they have changed the protocol.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ pub(super) struct Log {
     pub(super) traffic: Arc<Traffic>,
     /// The memory for copies of messages.
     pub(super) budget: Budget,
-    queue: Sender<Captured>,
+    queue: Sender<Option<Captured>>,
     lost: Arc<AtomicUsize>,
 }
 
@@ -68,7 +68,7 @@ impl Log {
     pub(super) fn take(&self, mut captured: Captured) {
         let ticket = captured.asked.ticket;
         let has_room = captured.asked.reserved.grow(BESIDE_BODIES);
-        if !has_room || self.queue.send(captured).is_err() {
+        if !has_room || self.queue.send(Some(captured)).is_err() {
             self.lose();
         }
         // This comes last, so that a request that is no longer pending is already in the queue.
@@ -80,8 +80,8 @@ impl Log {
 pub(super) struct JudgingThread {
     thread: JoinHandle<Judge>,
     rerun_command: String,
-    /// Whether no more exchanges are expected, even if a connection still has a log.
-    is_closing: Arc<AtomicBool>,
+    /// The queue, whose end is marked by `None`, because a connection may still have a log.
+    queue: Sender<Option<Captured>>,
 }
 
 impl JudgingThread {
@@ -91,8 +91,12 @@ impl JudgingThread {
         let traffic = Arc::new(Traffic::new(clock));
         let (queue, received) = channel();
         let lost = Arc::new(AtomicUsize::new(0));
-        let is_closing = Arc::new(AtomicBool::new(false));
-        let log = Log { traffic: Arc::clone(&traffic), budget: Budget::default(), queue, lost: Arc::clone(&lost) };
+        let log = Log {
+            traffic: Arc::clone(&traffic),
+            budget: Budget::default(),
+            queue: queue.clone(),
+            lost: Arc::clone(&lost),
+        };
         let mut recorded = RecordedJudge::new(terms);
         recorded.recorded_at(&base_url).unwrap_or_else(|_| unreachable!("the first address"));
         let mut judge = Judge {
@@ -100,7 +104,6 @@ impl JudgingThread {
             recorded,
             traffic,
             lost,
-            is_closing: Arc::clone(&is_closing),
             pending: PendingPart::default(),
             divisible: 1.0,
             looked_at: 0,
@@ -119,13 +122,14 @@ impl JudgingThread {
             judge.run(&received);
             judge
         })?;
-        Ok((JudgingThread { thread, rerun_command, is_closing }, log))
+        Ok((JudgingThread { thread, rerun_command, queue }, log))
     }
 
     /// Judges the remaining exchanges, and returns the outcome.
     pub(super) async fn end(self, notes: Vec<String>) -> Outcome {
-        let JudgingThread { thread, rerun_command, is_closing } = self;
-        is_closing.store(true, Ordering::SeqCst);
+        let JudgingThread { thread, rerun_command, queue } = self;
+        // If the thread has ended, it panicked.
+        let _panicked = queue.send(None);
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
         let judge = match joined {
             Ok(Ok(judge)) => judge,
@@ -208,7 +212,6 @@ struct Judge {
     traffic: Arc<Traffic>,
     /// The number of exchanges for which there was no memory since they were last counted.
     lost: Arc<AtomicUsize>,
-    is_closing: Arc<AtomicBool>,
     /// The exchanges of the present part, in the order of sending.
     pending: PendingPart,
     /// The size of the part from which on it is worth looking for a place to divide it again.
@@ -225,22 +228,25 @@ struct Judge {
 }
 
 impl Judge {
-    fn run(&mut self, received: &Receiver<Captured>) {
+    fn run(&mut self, received: &Receiver<Option<Captured>>) {
         let mut next_look = Instant::now() + LOOK;
-        loop {
-            let wait = next_look.saturating_duration_since(Instant::now());
-            let first = match received.recv_timeout(wait) {
-                Ok(captured) => Some(captured),
-                Err(RecvTimeoutError::Timeout) if self.is_closing.load(Ordering::SeqCst) => break,
+        let mut is_open = true;
+        while is_open {
+            let first = match received.recv_timeout(next_look.saturating_duration_since(Instant::now())) {
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(first) => first,
                 Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => break,
             };
             if first.is_some() {
                 std::thread::sleep(GATHER);
             }
             // This is read before the queue is emptied: exchanges that are complete by then are in it.
             let horizon = self.traffic.horizon();
-            let taken = first.into_iter().chain(received.try_iter()).map(Captured::into_exchange);
+            let others = received.try_iter().take_while(|next| {
+                is_open = next.is_some();
+                is_open
+            });
+            let taken = first.into_iter().chain(others.flatten()).map(Captured::into_exchange);
             // No more exchanges are taken at a time than can be judged at a time.
             let taken: Vec<Exchange> = taken.take(PART_EXCHANGES).collect();
             let is_whole = taken.len() < PART_EXCHANGES;

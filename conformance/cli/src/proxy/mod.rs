@@ -24,7 +24,7 @@ mod upstream;
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyper::service::service_fn;
@@ -33,7 +33,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use self::forward::{Connection, Forwarder};
+use self::forward::{Connection, Counts, Forwarder};
 use self::interim::Rewritten;
 use self::judging::JudgingThread;
 pub use self::upstream::UnusableUpstream;
@@ -118,7 +118,6 @@ pub struct Outcome {
 /// A proxy that listens.
 pub struct Proxy {
     listener: TcpListener,
-    address: SocketAddr,
     forwarder: Arc<Forwarder>,
     max_connections: usize,
     judging: JudgingThread,
@@ -135,17 +134,27 @@ impl Proxy {
         let listener = TcpListener::bind(address).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let upstream = Upstream::new(&settings.to, &settings.ca_certificates, settings.timeout)?;
-        let (max_requests, max_connections) = (settings.max_requests, settings.max_connections);
+        let (max_requests, max_connections) = (settings.max_requests.unwrap_or(usize::MAX), settings.max_connections);
         let on_event = Arc::clone(&settings.on_event);
         let (judging, log) = JudgingThread::start(settings).map_err(Unstartable::Thread)?;
-        let forwarder = Arc::new(Forwarder::new(upstream, log, address, max_requests, on_event));
-        Ok(Proxy { listener, address, forwarder, max_connections, judging })
+        let forwarder = Arc::new(Forwarder {
+            upstream,
+            log,
+            max_requests,
+            counts: Counts::default(),
+            exhausted: Interrupt::default(),
+            connections: Arc::default(),
+            address,
+            failure: OnceLock::new(),
+            on_event,
+        });
+        Ok(Proxy { listener, forwarder, max_connections, judging })
     }
 
     /// The base URL that clients on this machine use.
     #[must_use]
     pub fn base_url(&self) -> String {
-        let mut address = self.address;
+        let mut address = self.forwarder.address;
         match address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
             IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),

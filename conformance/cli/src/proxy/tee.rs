@@ -89,14 +89,9 @@ impl Tee {
         tee
     }
 
-    /// Passes a body on without a copy.
-    pub(super) fn uncopied(body: Incoming) -> Tee {
-        Tee { body: Some(body), copy: None, upload: None }
-    }
-
-    /// An empty body.
-    pub(super) fn empty() -> Tee {
-        Tee { body: None, copy: None, upload: None }
+    /// Passes a body on without a copy; without a body, it is an empty one.
+    pub(super) fn uncopied(body: Option<Incoming>) -> Tee {
+        Tee { body, copy: None, upload: None }
     }
 
     /// Finishes a body that has ended, because a body of known length is not polled beyond its end.
@@ -157,6 +152,11 @@ impl Drop for Tee {
     fn drop(&mut self) {
         self.finish(&End::Unread);
     }
+}
+
+/// A reason why the server gave no response.
+pub(super) fn failed(kind: FailureKind, detail: &str) -> Failure {
+    Failure { kind, detail: detail.to_owned() }
 }
 
 /// The reason why the server gave no response: of this kind, unless the error shows another one.

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::interim::Rewritten;
-use super::tee::{Tee, failure};
+use super::tee::{Tee, failed, failure};
 use super::{AsyncStream, MOST_BUFFERED};
 use animal_store_conformance::http::tls::{UnusableTls, configuration};
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
@@ -69,24 +69,22 @@ impl Upstream {
 
     /// Opens a connection.
     pub(super) async fn connect(&self) -> Result<SendRequest<Tee>, Failure> {
-        let unresolved =
-            || Failure { kind: FailureKind::Unresolved, detail: "the host name does not resolve".to_owned() };
-        let unconnected = |error: &std::io::Error| failure(error, FailureKind::Connect);
+        let unconnected = |error: std::io::Error| failure(&error, FailureKind::Connect);
         let connecting = async {
             let addresses = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
-            let addresses: Vec<_> = addresses.map_err(|_| unresolved())?.collect();
-            let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| unconnected(&error))?;
+            let addresses: Vec<_> =
+                addresses.map_err(|_| failed(FailureKind::Unresolved, "the host name does not resolve"))?.collect();
+            let stream = TcpStream::connect(addresses.as_slice()).await.map_err(unconnected)?;
             let _without_delay = stream.set_nodelay(true);
             match &self.tls {
                 None => handshake(stream).await,
                 Some((connector, name)) => {
-                    let stream = connector.connect(name.clone(), stream).await.map_err(|error| unconnected(&error))?;
-                    handshake(stream).await
+                    handshake(connector.connect(name.clone(), stream).await.map_err(unconnected)?).await
                 }
             }
         };
-        let late = |_| Failure { kind: FailureKind::Timeout, detail: "no connection within the timeout".to_owned() };
-        tokio::time::timeout(self.timeout, connecting).await.map_err(late)?
+        let connected = tokio::time::timeout(self.timeout, connecting).await;
+        connected.unwrap_or_else(|_| Err(failed(FailureKind::Timeout, "no connection within the timeout")))
     }
 }
 
