@@ -4,61 +4,30 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Interrupt, Options};
 
 /// The container of an image while its server is judged. The package `animal-store-containers` implements it, so that the judge alone is
 /// compiled without the client of a container engine.
-pub trait Container: Send + Sized {
-    /// Whether the program starts containers.
-    const IS_AVAILABLE: bool = true;
-
-    /// Finds a container engine. The error is a message for people.
-    fn prepare(options: &Options, image: Image) -> impl Future<Output = Result<Self, String>> + Send;
-
+pub trait Container: Send + Sync {
     /// Starts the container, waits until it is ready, and returns the base URL of its API, or `None` when interrupted. The error is a
     /// message for people.
-    fn start(&mut self, interrupt: &Interrupt) -> impl Future<Output = Result<Option<String>, String>> + Send;
+    fn start<'a>(&'a mut self, interrupt: &'a Interrupt) -> BoxFuture<'a, Result<Option<String>, String>>;
 
     /// Removes the container. The future does not borrow `self`; its error is a message for people.
-    fn removal(&self) -> impl Future<Output = Result<(), String>> + Send + 'static;
+    fn removal(&self) -> BoxFuture<'static, Result<(), String>>;
 
     /// Names the image in a report, and adds the end of the container's log unless the verdict is `conforms`.
-    fn add_to(&self, report: &mut Report) -> impl Future<Output = ()> + Send;
+    fn add_to<'a>(&'a self, report: &'a mut Report) -> BoxFuture<'a, ()>;
 
     /// The end of the container's log, for a message.
-    fn log_tail(&self) -> impl Future<Output = String> + Send;
+    fn log_tail(&self) -> BoxFuture<'_, String>;
 }
 
-/// The container of a program that starts none: there is never one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum NoContainer {}
-
-impl Container for NoContainer {
-    const IS_AVAILABLE: bool = false;
-
-    async fn prepare(_: &Options, _: Image) -> Result<Self, String> {
-        Err("this program starts no containers".to_owned())
-    }
-
-    async fn start(&mut self, _: &Interrupt) -> Result<Option<String>, String> {
-        match *self {}
-    }
-
-    fn removal(&self) -> impl Future<Output = Result<(), String>> + Send + 'static {
-        match *self {}
-        #[expect(unreachable_code, reason = "it names the type of the future")]
-        std::future::ready(Ok(()))
-    }
-
-    async fn add_to(&self, _: &mut Report) {
-        match *self {}
-    }
-
-    async fn log_tail(&self) -> String {
-        match *self {}
-    }
-}
+/// Finds a container engine for an image. The error is a message for people.
+pub type Prepare = fn(&Options, Image) -> BoxFuture<'_, Result<Box<dyn Container>, String>>;
 
 /// An image to start.
 #[derive(Clone, Debug)]

@@ -17,5 +17,5 @@ pub mod image;
 mod command_line;
 mod exit_code;
 
-pub use command_line::{Embedded, Invocation, command, parse, start, start_without_containers};
+pub use command_line::{Embedded, Invocation, command, parse, start};
 pub use exit_code::ExitCode;

@@ -30,5 +30,5 @@ mod values;
 
 pub use arguments::command;
 pub use parse::parse;
-pub use program::{start, start_without_containers};
+pub use program::start;
 pub use run::{Embedded, Invocation};

@@ -2,17 +2,11 @@
 
 use super::output::complete;
 use super::parse::parse;
-use crate::image::{Container, NoContainer};
+use crate::image::Prepare;
 
-/// The program `conform`: runs the judge with the arguments of the process.
+/// The program `conform`: runs the judge with the arguments of the process. `--image` starts containers if the program can prepare them.
 #[must_use]
-pub fn start_without_containers() -> std::process::ExitCode {
-    start::<NoContainer>()
-}
-
-/// The program `conform`, in which `--image` starts containers of this kind.
-#[must_use]
-pub fn start<C: Container>() -> std::process::ExitCode {
-    let judged = parse(std::env::args_os()).and_then(|invocation| complete(invocation.run_with::<C>()));
+pub fn start(prepare: Option<Prepare>) -> std::process::ExitCode {
+    let judged = parse(std::env::args_os()).and_then(|invocation| complete(invocation.run_with(prepare)));
     judged.unwrap_or_else(|code| code).into()
 }

@@ -18,7 +18,7 @@ use super::usage_error::UsageError;
 use super::values::Printed;
 use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;
-use crate::image::{Container, NoContainer};
+use crate::image::{Container, Prepare};
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::{Interrupt, Judge, Options, RunError};
 use animal_store_rules::catalogue::plan::Plan;
@@ -63,7 +63,7 @@ impl Invocation {
         self.arguments.base_url.is_some() || self.judges_an_image()
     }
 
-    /// Returns true if the target is a container image to start, which only a program with a [`Container`] does.
+    /// Returns true if the target is a container image to start, which only a program with [`Prepare`] does.
     #[must_use]
     pub fn judges_an_image(&self) -> bool {
         self.arguments.container.image.is_some()
@@ -98,11 +98,11 @@ impl Invocation {
 
     /// Runs the judge, prints the output and writes the report files, and returns the exit code.
     pub async fn run(self) -> ExitCode {
-        self.run_with::<NoContainer>().await.unwrap_or_else(|code| code)
+        self.run_with(None).await.unwrap_or_else(|code| code)
     }
 
-    /// [`Invocation::run`] in a program that starts containers of this kind.
-    pub(super) async fn run_with<C: Container>(mut self) -> Result<ExitCode, ExitCode> {
+    /// [`Invocation::run`] in a program that starts containers if it can prepare them.
+    pub(super) async fn run_with(mut self, prepare: Option<Prepare>) -> Result<ExitCode, ExitCode> {
         self.arguments.color.apply();
         let image = self.arguments.container.image().map_err(|error| self.refuse(&error))?;
         if let Some(image) = &image {
@@ -119,12 +119,10 @@ impl Invocation {
         // The files are checked before anything is sent: without a report, the requests would be wasted.
         let files = ReportFiles::check(&self.arguments.report, self.arguments.record.as_deref());
         let files = files.map_err(|error| could_not_run(&error))?;
-        let Some(image) = image else { return Ok(Box::pin(self.judge(options, &files, None::<C>)).await) };
-        if !C::IS_AVAILABLE {
-            return Err(usage(&UsageError::NoContainers));
-        }
-        let container = C::prepare(&options, image).await.map_err(|error| could_not_run(&error))?;
-        let removal = remove(&container);
+        let Some(image) = image else { return Ok(Box::pin(self.judge(options, &files, None)).await) };
+        let Some(prepare) = prepare else { return Err(usage(&UsageError::NoContainers)) };
+        let container = prepare(&options, image).await.map_err(|error| could_not_run(&error))?;
+        let removal = remove(container.as_ref());
         // The container is removed also when the judge panics.
         let ended = AssertUnwindSafe(Box::pin(self.judge(options, &files, Some(container)))).catch_unwind().await;
         removal.await;
@@ -136,11 +134,11 @@ impl Invocation {
         &self,
         mut options: Options,
         files: &ReportFiles<'_>,
-        mut container: Option<impl Container>,
+        mut container: Option<Box<dyn Container>>,
     ) -> ExitCode {
         let (progress, interrupt) = (Arc::new(Progress::begin(self.verbosity())), Interrupt::default());
         let (at_signal, listener) = (Arc::clone(&progress), Arc::clone(&progress));
-        let removal = container.as_ref().map(remove);
+        let removal = container.as_deref().map(remove);
         let last = async { OptionFuture::from(removal).await.unwrap_or_default() };
         let signals = Signals::watch(interrupt.clone(), move || at_signal.interrupted(), last);
         let unless_interrupted = |code: ExitCode| signals.code().unwrap_or(code);
@@ -216,7 +214,7 @@ impl Invocation {
 }
 
 /// Removes a container, or prints a warning. The future does not borrow the container.
-fn remove(container: &impl Container) -> impl Future<Output = ()> + Send + 'static {
+fn remove(container: &dyn Container) -> impl Future<Output = ()> + Send + use<> {
     let removal = container.removal();
     async move {
         if let Err(problem) = removal.await {
