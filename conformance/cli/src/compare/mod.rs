@@ -4,13 +4,14 @@
 //! [`crate::diff`] compares two of them.
 
 mod column;
-mod markdown;
 
+use askama::Template;
 use serde::Serialize;
 
 pub use column::Column;
-pub use markdown::render as markdown;
 
+use crate::formats::markdown::{code, text};
+use animal_store_conformance::layout::at_most;
 use animal_store_conformance::report::{CatalogueVersion, Outcome, Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
 
@@ -23,8 +24,12 @@ pub struct Input {
     pub report: Report,
 }
 
+/// The maximum length of a reason in Markdown in bytes; a longer one is cut.
+const LONGEST: usize = 300;
+
 /// The reports, compared.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Template)]
+#[template(path = "compare.md")]
 pub struct Comparison {
     /// The implementations, each with its latest report, by name.
     pub implementations: Vec<Column>,
@@ -97,6 +102,23 @@ pub fn compare(mut inputs: Vec<Input>) -> Comparison {
         requirements: rows.iter().filter_map(|id| row(&reports, id)).collect(),
         choices: rows.iter().filter_map(|id| choice(&reports, id)).collect(),
         catalogues,
+    }
+}
+
+/// The comparison as GitHub-flavoured Markdown: for a page of a wiki, or a job summary. The columns of the tables are numbered, because
+/// names are long.
+#[must_use]
+pub fn markdown(comparison: &Comparison) -> String {
+    // Every value is a string or a number, and writing to a String cannot fail.
+    comparison.render().unwrap_or_default()
+}
+
+impl Comparison {
+    /// The reasons of all cells, each with its requirement and the number of the implementation.
+    fn reasons(&self) -> Vec<(&str, usize, String)> {
+        let cells = self.requirements.iter().flat_map(|row| row.cells.iter().zip(1..).map(move |cell| (row, cell)));
+        let reasons = cells.filter_map(|(row, (cell, number))| Some((row, number, cell.reason.as_deref()?)));
+        reasons.map(|(row, number, reason)| (row.id.as_str(), number, at_most(reason, LONGEST))).collect()
     }
 }
 

@@ -182,18 +182,11 @@ fn headers(fields: &[(String, String)]) -> Map<String, Value> {
 
 /// The invocation. A requirement that was not exercised is a notification and not a result.
 fn invocation(report: &Report) -> Value {
-    let notifications: Vec<Value> = report
-        .requirements
-        .iter()
-        .filter(|requirement| requirement.is_gap())
-        .map(|requirement| {
-            json!({
-                "level": "warning",
-                "associatedRule": {"id": requirement.id},
-                "message": {"text": message(&format!("{} was not exercised: {}", requirement.id, sentence(requirement)))},
-            })
-        })
-        .collect();
+    let mut notifications = Vec::new();
+    for gap in report.requirements.iter().filter(|requirement| requirement.is_gap()) {
+        let text = message(&format!("{} was not exercised: {}", gap.id, sentence(gap)));
+        notifications.push(json!({"level": "warning", "associatedRule": {"id": gap.id}, "message": {"text": text}}));
+    }
     let mut invocation = json!({
         "executionSuccessful": report.ended_early.is_none(),
         "commandLine": report.rerun_command,

@@ -1,6 +1,6 @@
 //! Failures as plain text, for formats that contain text.
 
-use animal_store_conformance::report::{Evidence, Report, RequirementReport};
+use animal_store_conformance::report::{Report, RequirementReport};
 
 /// The worst failure of a requirement, in a sentence.
 pub(super) fn sentence(requirement: &RequirementReport) -> String {
@@ -21,23 +21,18 @@ pub(super) fn lines(report: &Report, requirement: &RequirementReport) -> String 
             lines.push(format!("expected  {}", evidence.expected));
             expected = &evidence.expected;
         }
-        lines.extend(evidence_lines(report, requirement, evidence));
+        lines.push(format!("found     {}", evidence.finding()));
+        if requirement.concerns_limits() {
+            lines.extend(evidence.limits_shown(report).iter().map(|shown| format!("exchange  {shown}")));
+        }
+        if let Some(exchange) = evidence.exchanges.first() {
+            lines.extend(exchange.ids().map(|ids| format!("ids       {ids}")));
+            lines.push(format!("repeat    {}", exchange.curl));
+        }
     }
     if requirement.further_failures() > 0 {
         lines.push(format!("and {} more", requirement.further_failures()));
     }
     lines.push(format!("explain   conform rules {}", requirement.id));
     lines.join("\n")
-}
-
-fn evidence_lines(report: &Report, requirement: &RequirementReport, evidence: &Evidence) -> Vec<String> {
-    let mut lines = vec![format!("found     {}", evidence.finding())];
-    if requirement.concerns_limits() {
-        lines.extend(evidence.limits_shown(report).iter().map(|shown| format!("exchange  {shown}")));
-    }
-    if let Some(exchange) = evidence.exchanges.first() {
-        lines.extend(exchange.ids().map(|ids| format!("ids       {ids}")));
-        lines.push(format!("repeat    {}", exchange.curl));
-    }
-    lines
 }

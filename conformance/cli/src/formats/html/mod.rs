@@ -4,7 +4,6 @@
 //! Content-Security-Policy of the page is a second line of defence.
 
 mod labels;
-mod requests;
 mod timeline;
 mod view;
 

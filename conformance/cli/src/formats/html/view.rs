@@ -6,14 +6,20 @@ use askama::Template;
 
 use super::super::specification;
 use super::labels::{self, date_and_time, seconds, times};
-use super::{requests, timeline};
-use animal_store_conformance::layout::counted;
+use super::timeline;
+use animal_store_conformance::layout::{at_most, counted};
 use animal_store_conformance::report::{
-    Choice, Evidence, LimitsShown, Outcome, Report, ReportedExchange, RequirementReport, Tally,
+    Evidence, LimitsShown, Outcome, Report, ReportedExchange, RequirementReport, Tally,
 };
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::Verdict;
+
+/// The maximum number of requests listed; the HAR report contains all.
+const MAX_LISTED: usize = 300;
+
+/// The maximum length of a listed request body in bytes.
+const MAX_SENT: usize = 96;
 
 /// The whole page.
 #[derive(Template)]
@@ -40,11 +46,6 @@ impl<'r> Page<'r> {
 }
 
 impl Page<'_> {
-    /// The choices that were not observed.
-    fn unseen(&self) -> Vec<&Choice> {
-        self.report.gap_profile.iter().filter(|choice| choice.observed.is_none()).collect()
-    }
-
     /// The number of requirements with each result.
     fn outcomes(&self) -> Vec<(Outcome, usize)> {
         let tally: Tally = self.report.requirements.iter().collect();
@@ -58,8 +59,31 @@ impl Page<'_> {
         Level::ALL.map(|level| (level, count(level))).into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
+    /// A bar for each level of which requirements are selected.
     fn bars(&self) -> Vec<Bar> {
-        Level::ALL.into_iter().filter_map(|level| Bar::new(self.report, level)).collect()
+        let mut bars = Vec::new();
+        for level in Level::ALL {
+            let of_level = self.report.requirements.iter().filter(|r| r.level == level && r.selected);
+            let tally: Tally = of_level.clone().collect();
+            let total = tally.selected();
+            let counts = if level == Level::Open {
+                let seen = of_level.filter(|requirement| requirement.observed.is_some()).count();
+                vec![(Outcome::Open, "recorded", seen), (Outcome::NotExercised, "not observed", total - seen)]
+            } else {
+                let mut outcomes = Outcome::ALL;
+                outcomes.sort_by_key(|outcome| *outcome != Outcome::Held);
+                outcomes.map(|outcome| (outcome, outcome.word(), tally.count(&[outcome]))).to_vec()
+            };
+            let (mut parts, mut before) = (Vec::new(), 0);
+            for (outcome, word, count) in counts.into_iter().filter(|(_, _, count)| *count > 0) {
+                let x = before * 1000 / total;
+                before += count;
+                parts.push(Part { outcome, word, count, x, width: before * 1000 / total - x });
+            }
+            bars.push(Bar { level, total, parts });
+        }
+        bars.retain(|bar| bar.total > 0);
+        bars
     }
 
     /// The verdict in a sentence.
@@ -156,14 +180,31 @@ pub(super) struct Shown<'r> {
     is_open: bool,
 }
 
+/// The sections with the evidence of their requirements. The first exchange of a requirement is always shown in full, and every other
+/// exchange once on the page.
 fn sections(report: &Report) -> Vec<Section<'_>> {
-    let mut shown = BTreeMap::new();
+    // The requirement that shows the exchange of a number.
+    let mut shown: BTreeMap<usize, &str> = BTreeMap::new();
     let mut sections = Vec::new();
     for section in report.outline() {
         let tally = tally(&section.requirements.iter().copied().collect());
         let mut rows = Vec::new();
         for requirement in section.requirements {
-            let proofs = proofs(report, requirement, &mut shown);
+            // A finding about limits shows in the table of the limits, and not in the bodies of its exchanges.
+            let mut is_open = !requirement.concerns_limits();
+            let mut proofs = Vec::new();
+            for evidence in &requirement.evidence {
+                let limits = if requirement.concerns_limits() { evidence.limits_shown(report) } else { Vec::new() };
+                let mut exchanges = Vec::new();
+                for exchange in &evidence.exchanges {
+                    let before = shown.get(&exchange.number).copied();
+                    shown.entry(exchange.number).or_insert(&requirement.id);
+                    let under = before.filter(|_| !is_open);
+                    let is_first = before.is_none();
+                    exchanges.push(Shown { exchange, under, is_first, is_open: std::mem::take(&mut is_open) });
+                }
+                proofs.push(Proof { evidence, limits, exchanges });
+            }
             rows.push(Row { requirement, result: result(requirement), proofs });
         }
         let words = section.name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -171,31 +212,6 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
         sections.push(Section { name: section.name, slug, tally, rows });
     }
     sections
-}
-
-/// The evidence of a requirement. Its first exchange is always shown in full, and every other exchange once on the page: `shown` maps the
-/// number of an exchange to the requirement that shows it.
-fn proofs<'r>(
-    report: &Report,
-    requirement: &'r RequirementReport,
-    shown: &mut BTreeMap<usize, &'r str>,
-) -> Vec<Proof<'r>> {
-    // A finding about limits shows in the table of the limits, and not in the bodies of its exchanges.
-    let mut is_open = !requirement.concerns_limits();
-    let mut proofs = Vec::new();
-    for evidence in &requirement.evidence {
-        let limits = if requirement.concerns_limits() { evidence.limits_shown(report) } else { Vec::new() };
-        let mut exchanges = Vec::new();
-        for exchange in &evidence.exchanges {
-            let before = shown.get(&exchange.number).copied();
-            shown.entry(exchange.number).or_insert(&requirement.id);
-            let under = before.filter(|_| !is_open);
-            let is_first = before.is_none();
-            exchanges.push(Shown { exchange, under, is_first, is_open: std::mem::take(&mut is_open) });
-        }
-        proofs.push(Proof { evidence, limits, exchanges });
-    }
-    proofs
 }
 
 /// The number of selected requirements that are broken, or else of those that held.
@@ -244,28 +260,4 @@ pub(super) struct Part {
     count: usize,
     x: usize,
     width: usize,
-}
-
-impl Bar {
-    fn new(report: &Report, level: Level) -> Option<Bar> {
-        let of_level = report.requirements.iter().filter(|r| r.level == level && r.selected);
-        let tally: Tally = of_level.clone().collect();
-        let total = tally.selected();
-        let counts = if level == Level::Open {
-            let seen = of_level.filter(|requirement| requirement.observed.is_some()).count();
-            vec![(Outcome::Open, "recorded", seen), (Outcome::NotExercised, "not observed", total - seen)]
-        } else {
-            let mut outcomes = Outcome::ALL;
-            outcomes.sort_by_key(|outcome| *outcome != Outcome::Held);
-            outcomes.map(|outcome| (outcome, outcome.word(), tally.count(&[outcome]))).to_vec()
-        };
-        let mut before = 0;
-        let mut parts = Vec::new();
-        for (outcome, word, count) in counts.into_iter().filter(|(_, _, count)| *count > 0) {
-            let x = before * 1000 / total;
-            before += count;
-            parts.push(Part { outcome, word, count, x, width: before * 1000 / total - x });
-        }
-        (total > 0).then_some(Bar { level, total, parts })
-    }
 }
