@@ -118,7 +118,6 @@ impl JudgingThread {
             // On other systems, not every program may set the priority of a single thread.
             #[cfg(target_os = "linux")]
             go_last();
-            judge.record_head();
             judge.run(&received);
             judge
         })?;
@@ -229,6 +228,9 @@ struct Judge {
 
 impl Judge {
     fn run(&mut self, received: &Receiver<Option<Captured>>) {
+        let context = self.recorded.context(&self.base_url, Extent::Conversation);
+        let options = serde_json::json!({"side": self.recorded.scope().side.as_str()});
+        self.record.write(|| lines::head_line(&Head { options, ..Head::of(&context, writer()) }));
         let mut next_look = Instant::now() + LOOK;
         let mut is_open = true;
         while is_open {
@@ -257,7 +259,11 @@ impl Judge {
                 let exchanges = self.recorded.without_secrets(taken.clone());
                 self.record.record(exchanges, horizon);
             }
-            taken.into_iter().for_each(|exchange| self.insert(exchange));
+            for exchange in taken {
+                let place = self.pending.exchanges().partition_point(|other| other.sent_at <= exchange.sent_at);
+                self.looked_at = self.looked_at.min(place);
+                self.pending.insert(place, exchange);
+            }
             while self.pending.size() >= self.divisible && self.divide(horizon) {}
             if Instant::now() >= next_look {
                 let begun = Instant::now();
@@ -267,13 +273,6 @@ impl Judge {
         }
         self.count_lost();
         self.judge(self.pending.exchanges().len());
-    }
-
-    /// Inserts an exchange in the order of sending.
-    fn insert(&mut self, exchange: Exchange) {
-        let place = self.pending.exchanges().partition_point(|other| other.sent_at <= exchange.sent_at);
-        self.looked_at = self.looked_at.min(place);
-        self.pending.insert(place, exchange);
     }
 
     fn count_lost(&mut self) {
@@ -351,12 +350,6 @@ impl Judge {
                 }
             }
         }
-    }
-
-    fn record_head(&mut self) {
-        let context = self.recorded.context(&self.base_url, Extent::Conversation);
-        let options = serde_json::json!({"side": self.recorded.scope().side.as_str()});
-        self.record.write(|| lines::head_line(&Head { options, ..Head::of(&context, writer()) }));
     }
 
     /// The notes on facts that were not judged, because the traffic was divided or there was no memory.

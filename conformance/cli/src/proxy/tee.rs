@@ -169,6 +169,7 @@ pub(super) fn failure(error: &(dyn std::error::Error + 'static), kind: FailureKi
 #[derive(Clone)]
 pub(super) struct Upload(Arc<Mutex<Progress>>);
 
+#[derive(Default)]
 struct Progress {
     copied: Option<Copied>,
     /// The time since which the server could go on, or `None` while the client is to send more.
@@ -183,13 +184,7 @@ struct Progress {
 
 impl Upload {
     pub(super) fn new() -> Upload {
-        Upload(Arc::new(Mutex::new(Progress {
-            copied: None,
-            owed_since: Some(Instant::now()),
-            is_broken: false,
-            is_held: false,
-            waker: None,
-        })))
+        Upload(Arc::new(Mutex::new(Progress { owed_since: Some(Instant::now()), ..Progress::default() })))
     }
 
     /// Holds the body back, or lets it go.
