@@ -44,23 +44,17 @@ pub struct Column {
     pub file: String,
 }
 
-/// The identity of an implementation: its name, its version and its address.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Key {
-    /// The name, else the image, else the base URL.
-    name: String,
-    version: Option<String>,
-    place: Option<String>,
-}
-
-pub(super) fn key(report: &Report) -> Key {
+/// The identity of an implementation: its name (else the image, else the base URL), its version and its address.
+pub(super) fn key(report: &Report) -> (String, Option<String>, Option<String>) {
     let (target, implementation) = (&report.target, &report.target.implementation);
-    let name = implementation.name.clone().or_else(|| target.image.clone());
+    let base_url = target.base_url.clone();
+    let version = implementation.version.clone();
+    let Some(name) = implementation.name.clone().or_else(|| target.image.clone()) else {
+        return (base_url, version, None);
+    };
     // The port of a container, and of a server that was started for the run, means nothing.
-    let nameless = name.is_none();
-    let is_loopback = ["://127.", "://localhost", "://[::1]"].iter().any(|host| target.base_url.contains(host));
-    let place = (!nameless && target.image.is_none() && !is_loopback).then(|| target.base_url.clone());
-    Key { name: name.unwrap_or_else(|| target.base_url.clone()), version: implementation.version.clone(), place }
+    let is_loopback = ["://127.", "://localhost", "://[::1]"].iter().any(|host| base_url.contains(host));
+    (name, version, (target.image.is_none() && !is_loopback).then_some(base_url))
 }
 
 pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec<Column> {

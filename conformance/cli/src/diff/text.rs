@@ -39,25 +39,9 @@ fn write(out: &mut String, difference: &Difference) -> std::fmt::Result {
             writeln!(out, "      {DIM}{}{DIM:#}", line(reason, 6))?;
         }
     }
-    choices(out, difference)?;
-    summary(out, difference)
-}
-
-fn side(out: &mut String, name: &str, side: &Side) -> std::fmt::Result {
-    let about = format!(
-        "{} · {} · profile {}",
-        side.verdict.as_str(),
-        side.started_at.map_or("nothing was sent".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%S").to_string()),
-        side.profile.as_str()
-    );
-    writeln!(out, "{BOLD}{name}{BOLD:#}  {}\n   {DIM}{}{DIM:#}", line(&side.base_url, 3), line(&about, 3))
-}
-
-fn choices(out: &mut String, difference: &Difference) -> std::fmt::Result {
-    if difference.choices.is_empty() {
-        return Ok(());
+    if !difference.choices.is_empty() {
+        writeln!(out, "\n{BOLD}Different choices{BOLD:#} {DIM}(the specification leaves them open){DIM:#}")?;
     }
-    writeln!(out, "\n{BOLD}Different choices{BOLD:#} {DIM}(the specification leaves them open){DIM:#}")?;
     for choice in &difference.choices {
         writeln!(out, "  · {}  {DIM}{}{DIM:#}", choice.id, line(&choice.title, 6 + choice.id.len()))?;
         for (mut name, observed) in [("A", &choice.before), ("B", &choice.after)] {
@@ -69,10 +53,6 @@ fn choices(out: &mut String, difference: &Difference) -> std::fmt::Result {
             }
         }
     }
-    Ok(())
-}
-
-fn summary(out: &mut String, difference: &Difference) -> std::fmt::Result {
     let count = |kind: Kind| difference.requirements.iter().filter(|change| change.kind == kind).count();
     let (word, style) = if difference.regression { ("REGRESSION", RED) } else { ("NO REGRESSION", GREEN) };
     writeln!(
@@ -83,6 +63,16 @@ fn summary(out: &mut String, difference: &Difference) -> std::fmt::Result {
         count(Kind::Changed),
         difference.choices.len()
     )
+}
+
+fn side(out: &mut String, name: &str, side: &Side) -> std::fmt::Result {
+    let about = format!(
+        "{} · {} · profile {}",
+        side.verdict.as_str(),
+        side.started_at.map_or("nothing was sent".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%S").to_string()),
+        side.profile.as_str()
+    );
+    writeln!(out, "{BOLD}{name}{BOLD:#}  {}\n   {DIM}{}{DIM:#}", line(&side.base_url, 3), line(&about, 3))
 }
 
 fn word(status: Option<Status>) -> &'static str {

@@ -150,7 +150,17 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     }
     let title = if requirement.level == Level::Open { "Example, as the reference server responds" } else { "Example" };
     writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
-    explanation.example.iter().try_for_each(|exchange| example(out, exchange))
+    for exchange in &explanation.example {
+        writeln!(out, "  $ {}", exchange.curl)?;
+        let Some(response) = &exchange.response else { continue };
+        let reason = hyper::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
+        writeln!(out, "  {DIM}HTTP/1.1 {} {}{DIM:#}", response.status, reason.unwrap_or_default())?;
+        for (name, value) in &response.headers {
+            writeln!(out, "  {DIM}{name}: {value}{DIM:#}")?;
+        }
+        writeln!(out, "\n  {}\n", response.body.text)?;
+    }
+    Ok(())
 }
 
 fn meaning(level: Level) -> &'static str {
@@ -161,19 +171,6 @@ fn meaning(level: Level) -> &'static str {
         }
         Level::Open => "left open by the specification; the choice is recorded and cannot fail",
     }
-}
-
-fn example(out: &mut String, exchange: &ReportedExchange) -> std::fmt::Result {
-    writeln!(out, "  $ {}", exchange.curl)?;
-    if let Some(response) = &exchange.response {
-        let reason = hyper::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
-        writeln!(out, "  {DIM}HTTP/1.1 {} {}{DIM:#}", response.status, reason.unwrap_or_default())?;
-        for (name, value) in &response.headers {
-            writeln!(out, "  {DIM}{name}: {value}{DIM:#}")?;
-        }
-        writeln!(out, "\n  {}\n", response.body.text)?;
-    }
-    Ok(())
 }
 
 /// Running text, indented and broken between words.
