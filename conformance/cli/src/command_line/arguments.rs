@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
-use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use super::container::ContainerArguments;
 use super::rerun::Rerun;
@@ -17,7 +17,6 @@ use super::usage_error::UsageError;
 use super::values::{self, Color, HeaderField, Printed, ReportFile};
 use super::{compare, completions, diff, init, judge, man, proxy, rules};
 use animal_store_conformance::{Options, Resolved, normal_base_url};
-use animal_store_diagnose::known_failing::KnownFailing;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::trace::keys::ApiKey;
@@ -72,7 +71,7 @@ pub(super) struct Arguments {
     pub implementation_version: Option<String>,
 
     /// API key to judge with
-    #[arg(long, value_name = "KEY", value_parser = values::key, help_heading = "Keys")]
+    #[arg(long, value_name = "KEY", value_parser = |key: &str| ApiKey::new(key), help_heading = "Keys")]
     pub api_key: Option<ApiKey>,
 
     /// File that contains the API key
@@ -80,7 +79,7 @@ pub(super) struct Arguments {
     pub api_key_file: Option<PathBuf>,
 
     /// Second API key: the run exhausts both, and judges whether each has a limit of its own
-    #[arg(long, value_name = "KEY", value_parser = values::key, help_heading = "Keys")]
+    #[arg(long, value_name = "KEY", value_parser = |key: &str| ApiKey::new(key), help_heading = "Keys")]
     pub quota_key: Option<ApiKey>,
 
     /// File that contains the second API key
@@ -229,12 +228,13 @@ impl Arguments {
     pub(super) fn options(&self) -> Result<Options, UsageError> {
         let base_url = self.base_url.as_deref().ok_or(UsageError::NoTarget)?;
         let api_key = self.api_key.as_ref().ok_or(UsageError::NoKey)?;
-        let mut options = Options::new(base_url, api_key.reveal()).map_err(UsageError::BaseUrl)?;
+        let unusable = |option| move |error| UsageError::Address(option, error);
+        let mut options = Options::new(base_url, api_key.reveal()).map_err(unusable(""))?;
         for replica in &self.replica {
-            options.add_replica(replica).map_err(UsageError::Replica)?;
+            options.add_replica(replica).map_err(unusable("--replica: "))?;
         }
         for resolved in &self.resolve {
-            options.resolve(resolved).map_err(UsageError::Resolve)?;
+            options.resolve(resolved).map_err(unusable("--resolve: "))?;
         }
         options.quota_key = self.quota_key.clone();
         if options.quota_key.as_ref() == Some(&options.api_key) {
@@ -252,7 +252,9 @@ impl Arguments {
         judging.plan = self.plan.clone();
         judging.scope = scope_of(Scope { profile, only, skip, ..Scope::default() })?;
         judging.strict = self.strict;
-        judging.known_failing = self.known_failing()?;
+        // A file that is to be updated after the run is checked before anything is sent.
+        self.write_known_failing.as_deref().filter(|path| path.is_file()).map(known_failing).transpose()?;
+        judging.known_failing = self.known_failing.as_deref().map(known_failing).transpose()?.unwrap_or_default();
         judging.environment = self.env.clone();
         judging.implementation.name = self.implementation.clone();
         judging.implementation.version = self.implementation_version.clone();
@@ -275,12 +277,14 @@ impl Arguments {
     /// The options that a rerun repeats as they were given.
     fn given(&self) -> Vec<(String, String)> {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        // The configuration names the variable of a key.
+        let has_keys_of_file = self.key_variables.iter().any(Option::is_some);
         let once = [
             ("--api-key-file", file(&self.api_key_file)),
             ("--quota-key-file", file(&self.quota_key_file)),
             // Another environment has other keys.
-            ("--config", file(&self.config).filter(|_| self.takes_keys_of_file())),
-            ("--env", self.env.clone().filter(|_| self.takes_keys_of_file())),
+            ("--config", file(&self.config).filter(|_| has_keys_of_file)),
+            ("--env", self.env.clone().filter(|_| has_keys_of_file)),
             ("--known-failing", file(&self.known_failing)),
             ("--ca-cert", file(&self.ca_cert)),
             ("--client-cert", file(&self.client_cert)),
@@ -289,17 +293,6 @@ impl Arguments {
         given.extend(once.into_iter().filter_map(|(option, value)| Some((option, value?))));
         given.extend(self.resolve.iter().map(|resolved| ("--resolve", resolved.to_string())));
         given.into_iter().map(|(option, value)| (option.to_owned(), value)).collect()
-    }
-
-    /// Returns true if the configuration names the variable of a key.
-    fn takes_keys_of_file(&self) -> bool {
-        self.key_variables.iter().any(Option::is_some)
-    }
-
-    fn known_failing(&self) -> Result<KnownFailing, UsageError> {
-        // A file that is to be updated after the run is checked before anything is sent.
-        self.write_known_failing.as_deref().filter(|path| path.is_file()).map(known_failing).transpose()?;
-        self.known_failing.as_deref().map_or_else(|| Ok(KnownFailing::default()), known_failing)
     }
 }
 
@@ -320,23 +313,20 @@ pub(super) enum Command {
 /// The command line's definition, for help, completions and man pages.
 #[must_use]
 pub fn command() -> clap::Command {
-    Arguments::command().mut_args(|arg| if is_switch(&arg) { switch(arg) } else { arg })
-}
-
-/// Whether an option is a switch, which the environment and the file can set too.
-fn is_switch(arg: &Arg) -> bool {
-    matches!(arg.get_action(), ArgAction::Set) && arg.get_value_parser().type_id() == std::any::TypeId::of::<bool>()
-}
-
-/// `--strict` switches on; `--strict=false` overrides the environment and the file.
-fn switch(arg: Arg) -> Arg {
-    arg.value_name("true|false")
-        .num_args(0..=1)
-        .require_equals(true)
-        .default_missing_value("true")
-        .value_parser(BoolishValueParser::new())
-        .hide_possible_values(true)
-        .hide_default_value(true)
+    Arguments::command().mut_args(|arg| {
+        let is_switch = arg.get_value_parser().type_id() == std::any::TypeId::of::<bool>();
+        if !is_switch || !matches!(arg.get_action(), ArgAction::Set) {
+            return arg;
+        }
+        // `--strict` switches on; `--strict=false` overrides the environment and the file.
+        arg.value_name("true|false")
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_parser(BoolishValueParser::new())
+            .hide_possible_values(true)
+            .hide_default_value(true)
+    })
 }
 
 #[cfg(test)]

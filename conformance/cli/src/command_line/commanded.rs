@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use tokio::process::{Child, Command};
 
 use animal_store_conformance::Interrupt;
@@ -17,7 +18,8 @@ const LEFT_GRACE: Duration = Duration::from_millis(500);
 /// A running command.
 pub(super) struct Commanded {
     child: Child,
-    group: Group,
+    /// The processes of the command.
+    pub(super) group: Group,
 }
 
 impl Commanded {
@@ -43,11 +45,6 @@ impl Commanded {
         Ok(Some(Commanded { child, group: Group(leader) }))
     }
 
-    /// The processes of the command.
-    pub(super) fn group(&self) -> Group {
-        self.group
-    }
-
     /// Waits for the command to end, and ends its remaining processes. If the proxy ends first, the command has [`GRACE`] to end. It gets
     /// SIGTERM at the beginning of that time if `is_told` returns true.
     pub(super) async fn wait(mut self, interrupt: &Interrupt, is_told: impl Fn() -> bool) -> Option<ExitStatus> {
@@ -55,13 +52,13 @@ impl Commanded {
             ended = self.child.wait() => Some(ended),
             () = interrupt.raised() => {
                 if is_told() {
-                    self.group.terminate();
+                    self.group.signal(Signal::TERM);
                 }
                 tokio::time::timeout(GRACE, self.child.wait()).await.ok()
             }
         };
         if ended.is_none() {
-            self.group.terminate();
+            self.group.signal(Signal::TERM);
         }
         self.group.end().await;
         match ended {
@@ -80,17 +77,8 @@ impl Commanded {
 pub(super) struct Group(Option<rustix::process::Pid>);
 
 impl Group {
-    /// Asks all processes to end.
-    pub(super) fn terminate(self) {
-        self.signal(rustix::process::Signal::TERM);
-    }
-
-    /// Ends all processes.
-    pub(super) fn kill(self) {
-        self.signal(rustix::process::Signal::KILL);
-    }
-
-    fn signal(self, signal: rustix::process::Signal) {
+    /// Sends a signal to all processes.
+    pub(super) fn signal(self, signal: Signal) {
         if let Some(leader) = self.0 {
             // An error means that the group has no processes left.
             let _ended = rustix::process::kill_process_group(leader, signal);
@@ -104,14 +92,14 @@ impl Group {
         if !is_left() {
             return;
         }
-        self.terminate();
+        self.signal(Signal::TERM);
         let gone = async {
             while is_left() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         if tokio::time::timeout(LEFT_GRACE, gone).await.is_err() {
-            self.kill();
+            self.signal(Signal::KILL);
         }
     }
 }

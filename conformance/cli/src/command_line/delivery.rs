@@ -7,17 +7,18 @@ use crate::exit_code::ExitCode;
 use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::report::{self, Report};
 
-/// The level of detail of a report on standard output.
-pub(super) fn detail(quiet: bool, verbose: bool) -> Detail {
-    match (quiet, verbose) {
+/// Prints a report, quietly or verbosely if it is text, writes the report files, and returns the exit code.
+pub(super) fn deliver(
+    report: &Report,
+    format: Printed,
+    (quiet, verbose): (bool, bool),
+    files: &ReportFiles<'_>,
+) -> ExitCode {
+    let detail = match (quiet, verbose) {
         (true, _) => Detail::Quiet,
         (_, true) => Detail::Verbose,
         _ => Detail::Normal,
-    }
-}
-
-/// Prints a report and writes the report files, and returns the exit code.
-pub(super) fn deliver(report: &Report, format: Printed, detail: Detail, files: &ReportFiles<'_>) -> ExitCode {
+    };
     let text = match format {
         Printed::Text => report::text::render_with_files(report, detail, columns(), &files.names()),
         Printed::Report(format) => format.render(report),

@@ -13,10 +13,20 @@ use animal_store_conformance::{Options, RunPlan};
 /// Prints the options and the plan of a run against this target, and returns the exit code.
 pub(super) fn show(shown: &ShownOptions, options: &Options, target: &str, format: Printed) -> ExitCode {
     let text = if format.is_json() {
-        let mut document = json!(shown);
-        if let Some(members) = document.as_object_mut() {
-            members.extend(plan_members(options, target));
-        }
+        let plan = RunPlan::of(options);
+        let probes = plan.described(options).into_iter().map(|(name, cost)| format!("{name} {cost}"));
+        let document = json!({
+            "configuration_file": shown.configuration_file,
+            "options": shown.options,
+            "target": target,
+            "profile": options.judging.scope.profile.as_str(),
+            "plan": options.judging.plan.as_ref().map(ToString::to_string),
+            "seed": options.seed,
+            "probes": probes.collect::<Vec<_>>(),
+            "requests": plan.requests,
+            "windows": plan.windows,
+            "animals": plan.animals,
+        });
         format!("{document:#}\n")
     } else {
         format!("{}\n{}\nNothing was sent.\n", shown.table(), plan(options, target))
@@ -59,23 +69,6 @@ fn plan(options: &Options, target: &str) -> String {
         )
     });
     text
-}
-
-/// The plan of a run as members of the JSON document.
-fn plan_members(options: &Options, target: &str) -> serde_json::Map<String, serde_json::Value> {
-    let plan = RunPlan::of(options);
-    let probes: Vec<String> = plan.described(options).iter().map(|(name, cost)| format!("{name} {cost}")).collect();
-    let members = [
-        ("target", json!(target)),
-        ("profile", json!(options.judging.scope.profile.as_str())),
-        ("plan", json!(options.judging.plan.as_ref().map(ToString::to_string))),
-        ("seed", json!(options.seed)),
-        ("probes", json!(probes)),
-        ("requests", json!(plan.requests)),
-        ("windows", json!(plan.windows)),
-        ("animals", json!(plan.animals)),
-    ];
-    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The base URL, with the number of replicas of the service.

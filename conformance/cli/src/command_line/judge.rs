@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::delivery::deliver;
 use super::output::{could_not_run, usage};
 use super::report_files::ReportFiles;
 use super::traffic::TrafficArguments;
@@ -44,6 +43,6 @@ impl Arguments {
         let terms = self.traffic.terms(self.base_url.clone(), self.side, program).map_err(|error| usage(&error))?;
         let files = ReportFiles::check(&self.traffic.report, None).map_err(|error| could_not_run(&error))?;
         let report = recorded::judge(&self.files, &terms).map_err(|error| usage(&error))?;
-        Ok(deliver(&report, self.traffic.format, self.traffic.detail(), &files))
+        Ok(self.traffic.deliver(&report, &files))
     }
 }

@@ -13,15 +13,6 @@ use animal_store_rules::verdict::Status;
 /// The text that a new file begins with.
 const HEADING: &str = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n";
 
-/// The text of an updated file, and its changes.
-struct Updated {
-    text: String,
-    /// The requirements that got an entry.
-    added: Vec<String>,
-    /// The requirements whose entry was removed.
-    removed: Vec<String>,
-}
-
 /// Updates the file at `path`, or writes a new one with the entries of the file `list`. `listed` are the known failures of the run. Returns
 /// a message with the changes.
 pub(super) fn update(
@@ -36,39 +27,26 @@ pub(super) fn update(
         None => HEADING.to_owned(),
     };
     // The file may have been changed during the run.
-    let Updated { text, added, removed } = updated(&text, report, listed)
+    let (text, changes) = updated(&text, report, listed)
         .map_err(|error| UsageError::Toml { path: source.unwrap_or(path).display().to_string(), source: error })?;
     std::fs::write(path, text).map_err(UsageError::of_file("write", path))?;
-    let mut changes = Vec::new();
-    if !added.is_empty() {
-        changes.push(format!("added {}", added.join(", ")));
-    }
-    if !removed.is_empty() {
-        changes.push(format!("removed {}, because these requirements hold", removed.join(", ")));
-    }
-    if report.ended_early.is_some() {
-        changes.push("removed nothing, because the run did not send everything".to_owned());
-    }
     let changes = if changes.is_empty() { "no entry was added or removed".to_owned() } else { changes.join("; ") };
     Ok(format!("{}: {changes}", path.display()))
 }
 
-/// The text of a list with an entry for each broken requirement. A requirement without an entry gets the one of `listed`, or else its
+/// The text of a list with an entry for each broken requirement, and the changes in words. A requirement without an entry gets the one of `listed`, or else its
 /// findings as the reason. An entry is removed if its requirement holds after a run that sent everything, unless the entry is flaky or the
 /// evidence is limited. Such a
 /// run also shows which requirements an entry has to hide, so that the next run is complete.
-fn updated(text: &str, report: &Report, listed: &KnownFailing) -> Result<Updated, TomlError> {
+fn updated(text: &str, report: &Report, listed: &KnownFailing) -> Result<(String, Vec<String>), TomlError> {
     let own = KnownFailing::parse(text)?;
     let mut document: DocumentMut = text
         .parse()
         .map_err(|error: toml_edit::TomlError| TomlError::at(text, error.span().unwrap_or(0..0), error.message()))?;
     let sent_everything = report.ended_early.is_none();
-    let has_held = |requirement: &RequirementReport| {
-        requirement.selected && requirement.status == Status::Pass && requirement.unseen().is_none()
-    };
     let holds = |id: &str| {
-        let of_id = report.requirements.iter().find(|requirement| requirement.id == id);
-        sent_everything && own.expects_failure(id) && of_id.is_some_and(has_held)
+        let of_id = report.requirement(id).filter(|_| sent_everything && own.expects_failure(id));
+        of_id.is_some_and(|held| held.selected && held.status == Status::Pass && held.unseen().is_none())
     };
     let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|found| found.is_broken()).collect();
     let mut hidden: Vec<(&str, &str)> = Vec::new();
@@ -100,7 +78,17 @@ fn updated(text: &str, report: &Report, listed: &KnownFailing) -> Result<Updated
         text.push_str(&format!("\n{}", entry.toml()));
         added.push(id.to_owned());
     }
-    Ok(Updated { text, added, removed })
+    let mut changes = Vec::new();
+    if !added.is_empty() {
+        changes.push(format!("added {}", added.join(", ")));
+    }
+    if !removed.is_empty() {
+        changes.push(format!("removed {}, because these requirements hold", removed.join(", ")));
+    }
+    if !sent_everything {
+        changes.push("removed nothing, because the run did not send everything".to_owned());
+    }
+    Ok((text, changes))
 }
 
 /// The entries of a list, as an array of tables.
@@ -195,7 +183,7 @@ reason = "ticket 3"
                 requirement.reason = unseen.map(str::to_owned);
             }
         }
-        let text = updated(text, &report, &KnownFailing::parse(listed).unwrap()).unwrap().text;
+        let text = updated(text, &report, &KnownFailing::parse(listed).unwrap()).unwrap().0;
         assert!(KnownFailing::parse(&text).is_ok(), "{text}");
         text
     }

@@ -43,7 +43,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     }
     // The selected environment, whichever source selects it.
     arguments.env.clone_from(&configuration.environment);
-    Ok(Invocation::new(program(&line), arguments, shown))
+    Ok(Invocation { program: program(&line), arguments, shown, clock: None })
 }
 
 /// Adds the keys to the target, and checks that no option lacks its target.

@@ -57,9 +57,29 @@ struct State {
 impl Progress {
     /// Starts, with a status line if standard error is a terminal that can show one.
     pub(super) fn begin(verbosity: Verbosity) -> Progress {
-        let state = Arc::default();
-        let bar = (verbosity != Verbosity::Silent && can_redraw()).then(|| status_line(&state));
-        Progress { verbosity, state, bar }
+        let state = Arc::<Mutex<State>>::default();
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_dumb = set("TERM").is_none_or(|kind| kind == "dumb");
+        let can_redraw = std::io::stderr().is_terminal() && !is_dumb && set("CI").is_none();
+        if verbosity == Verbosity::Silent || !can_redraw {
+            return Progress { verbosity, state, bar: None };
+        }
+        let drawn = Arc::clone(&state);
+        let text = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            let columns =
+                terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+            let state = drawn.lock().unwrap_or_else(PoisonError::into_inner);
+            // A failure to draw is ignored: the next tick redraws the line.
+            // The spinner and a space precede the text, and the last column stays empty.
+            let _redrawn_soon = out.write_str(&state.text(Instant::now(), columns.saturating_sub(3)));
+        };
+        let style = ProgressStyle::with_template("{spinner} {text}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner())
+            .with_key("text", text)
+            .tick_chars(r"|/-\ ");
+        let bar = ProgressBar::no_length().with_style(style);
+        bar.enable_steady_tick(TICK);
+        Progress { verbosity, state, bar: Some(bar) }
     }
 
     /// Shows an event.
@@ -133,31 +153,6 @@ impl Progress {
     fn prints_lines(&self) -> bool {
         matches!(self.verbosity, Verbosity::Probes | Verbosity::Exchanges)
     }
-}
-
-/// Returns true if standard error is a terminal that can redraw a line.
-fn can_redraw() -> bool {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let dumb = set("TERM").is_none_or(|kind| kind == "dumb");
-    std::io::stderr().is_terminal() && !dumb && set("CI").is_none()
-}
-
-fn status_line(state: &Arc<Mutex<State>>) -> ProgressBar {
-    let state = Arc::clone(state);
-    let text = move |_: &ProgressState, out: &mut dyn fmt::Write| {
-        let columns = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
-        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        // A failure to draw is ignored: the next tick redraws the line.
-        // The spinner and a space precede the text, and the last column stays empty.
-        let _redrawn_soon = out.write_str(&state.text(Instant::now(), columns.saturating_sub(3)));
-    };
-    let style = ProgressStyle::with_template("{spinner} {text}")
-        .unwrap_or_else(|_| ProgressStyle::default_spinner())
-        .with_key("text", text)
-        .tick_chars(r"|/-\ ");
-    let bar = ProgressBar::no_length().with_style(style);
-    bar.enable_steady_tick(TICK);
-    bar
 }
 
 impl State {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::OptionFuture;
+use rustix::process::Signal;
 
-use super::commanded::{Commanded, Group};
-use super::delivery::deliver;
+use super::commanded::Commanded;
 use super::output::{could_not_run, say, usage};
 use super::report_files::ReportFiles;
 use super::selection::certificates;
@@ -136,10 +136,10 @@ impl Arguments {
         });
         if let Some(reason) = outcome.unreached.or(unused) {
             report.notes.push(reason.clone());
-            deliver(&report, self.traffic.format, self.traffic.detail(), &files);
+            self.traffic.deliver(&report, &files);
             return Err(could_not_run(&format!("{}: {reason}", self.to)));
         }
-        let code = deliver(&report, self.traffic.format, self.traffic.detail(), &files);
+        let code = self.traffic.deliver(&report, &files);
         Ok(match (unwritten, signal, status) {
             (Some(problem), ..) => could_not_run(&problem),
             // The signal ended a command that would have run to its own end.
@@ -159,10 +159,10 @@ impl Arguments {
         child: Option<Commanded>,
     ) -> (Outcome, Option<ExitStatus>, Option<ExitCode>) {
         let interrupt = Interrupt::default();
-        let group = child.as_ref().map(Commanded::group);
+        let group = child.as_ref().map(|child| child.group);
         let signals =
             Signals::watch(interrupt.clone(), || say("interrupted: the traffic until now is judged"), async move {
-                group.into_iter().for_each(Group::kill);
+                group.into_iter().for_each(|group| group.signal(Signal::KILL));
             });
         let proxying = async {
             let outcome = proxy.run(&interrupt).await;

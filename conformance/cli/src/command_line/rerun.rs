@@ -1,6 +1,6 @@
 //! `--rerun REPORT`: judges the requirements again that an earlier report calls broken, with the same selection and seed.
 //!
-//! A report is data of others. [`Taken`] lists what a run takes from it: nothing that names a file, a command, a header or a key.
+//! A report is data of others. The configuration takes no option from it that names a file, a command, a header or a key.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,29 +10,6 @@ use animal_store_conformance::Earlier;
 use animal_store_conformance::http::errors::of_file;
 use animal_store_conformance::report::{GivenOption, Report, RequirementReport};
 use animal_store_rules::catalogue::catalogue;
-
-/// An option that a run takes from an earlier report.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Taken {
-    /// The selection of requirements and the choices of the seed, which only the command line overrides.
-    Selection,
-    /// A choice that the environment and the configuration file override.
-    Choice,
-    /// The address, to which the key is sent. The environment and the file override it, and so does a file that has environments.
-    Address,
-}
-
-impl Taken {
-    /// Whether and how a run takes an option from a report.
-    pub(super) fn of(id: &str) -> Option<Taken> {
-        match id {
-            "skip" | "strict" | "seed" | "cases" => Some(Taken::Selection),
-            "profile" | "plan" | "category_id" => Some(Taken::Choice),
-            "base_url" | "replica" => Some(Taken::Address),
-            _ => None,
-        }
-    }
-}
 
 /// The values that are taken from an earlier report.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use futures_util::future::OptionFuture;
 
 use super::arguments::Arguments;
 use super::config::ShownOptions;
-use super::delivery::{deliver, detail};
+use super::delivery::deliver;
 use super::output::{could_not_run, say, usage};
 use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
@@ -43,20 +43,15 @@ pub struct Embedded {
 /// A parsed command line.
 #[derive(Debug)]
 pub struct Invocation {
-    program: String,
-    arguments: Arguments,
+    pub(super) program: String,
+    pub(super) arguments: Arguments,
     /// The options with their sources, for a dry run.
-    shown: Option<ShownOptions>,
+    pub(super) shown: Option<ShownOptions>,
     /// The clock of an embedded server.
-    clock: Option<Clock>,
+    pub(super) clock: Option<Clock>,
 }
 
 impl Invocation {
-    /// The invocation of `program` with these arguments.
-    pub(super) fn new(program: String, arguments: Arguments, shown: Option<ShownOptions>) -> Invocation {
-        Invocation { program, arguments, shown, clock: None }
-    }
-
     /// Returns true if the command line names a target.
     #[must_use]
     pub fn has_target(&self) -> bool {
@@ -136,7 +131,14 @@ impl Invocation {
         files: &ReportFiles<'_>,
         mut container: Option<Box<dyn Container>>,
     ) -> ExitCode {
-        let (progress, interrupt) = (Arc::new(Progress::begin(self.verbosity())), Interrupt::default());
+        let verbosity = match self.arguments.format {
+            _ if self.arguments.quiet => Verbosity::Silent,
+            _ if self.arguments.verbose => Verbosity::Exchanges,
+            Printed::Text => Verbosity::Probes,
+            // Standard output is for a program: nothing but the report, also where both streams go to one place.
+            Printed::Report(_) => Verbosity::LiveOnly,
+        };
+        let (progress, interrupt) = (Arc::new(Progress::begin(verbosity)), Interrupt::default());
         let (at_signal, listener) = (Arc::clone(&progress), Arc::clone(&progress));
         let removal = container.as_deref().map(remove);
         let last = async { OptionFuture::from(removal).await.unwrap_or_default() };
@@ -171,8 +173,8 @@ impl Invocation {
                 if let Some(container) = &container {
                     container.add_to(&mut report).await;
                 }
-                let detail = detail(self.arguments.quiet, self.arguments.verbose);
-                let mut code = deliver(&report, self.arguments.format, detail, files);
+                let Arguments { format, quiet, verbose, .. } = self.arguments;
+                let mut code = deliver(&report, format, (quiet, verbose), files);
                 if let Some(path) = &self.arguments.write_known_failing {
                     let list = self.arguments.known_failing.as_deref();
                     match known_failing::update(path, list, &report, &listed) {
@@ -199,17 +201,6 @@ impl Invocation {
     /// Prints an error in the options, and returns the exit code.
     fn refuse(&self, error: &UsageError) -> ExitCode {
         dry_run::refuse(self.shown.as_ref(), self.arguments.format, error)
-    }
-
-    /// The amount of progress that is shown during the run.
-    fn verbosity(&self) -> Verbosity {
-        match self.arguments.format {
-            _ if self.arguments.quiet => Verbosity::Silent,
-            _ if self.arguments.verbose => Verbosity::Exchanges,
-            Printed::Text => Verbosity::Probes,
-            // Standard output is for a program: nothing but the report, also where both streams go to one place.
-            Printed::Report(_) => Verbosity::LiveOnly,
-        }
     }
 }
 

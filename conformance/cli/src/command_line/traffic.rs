@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::delivery::detail;
+use super::delivery::deliver;
+use super::report_files::ReportFiles;
 use super::selection::{known_failing, scope_of};
 use super::usage_error::UsageError;
 use super::values::{self, Color, Printed, ReportFile};
+use crate::exit_code::ExitCode;
 use animal_store_conformance::recorded::Terms;
-use animal_store_conformance::report::text::Detail;
+use animal_store_conformance::report::Report;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
 
@@ -81,8 +83,8 @@ impl TrafficArguments {
         })
     }
 
-    /// The level of detail of the report on standard output.
-    pub(super) fn detail(&self) -> Detail {
-        detail(self.quiet, self.verbose)
+    /// Prints a report and writes the report files, and returns the exit code.
+    pub(super) fn deliver(&self, report: &Report, files: &ReportFiles<'_>) -> ExitCode {
+        deliver(report, self.format, (self.quiet, self.verbose), files)
     }
 }

@@ -45,15 +45,9 @@ pub(super) enum UsageError {
     /// The second key is equal to the first one.
     #[error("--quota-key is the same key as --api-key: leave it out, or issue a second key")]
     OneKey,
-    /// The base URL is not valid.
-    #[error(transparent)]
-    BaseUrl(UnusableOptions),
-    /// An address of a replica is not valid.
-    #[error("--replica: {0}")]
-    Replica(UnusableOptions),
-    /// An address cannot be used for a host.
-    #[error("--resolve: {0}")]
-    Resolve(UnusableOptions),
+    /// An address is not valid: that of the option that the message begins with, or the base URL.
+    #[error("{0}{1}")]
+    Address(&'static str, UnusableOptions),
     /// Replicas are named without a base URL. Those of a server that is started for the run are not known before.
     #[error("--replica needs --base-url URL: it names an additional address of the service")]
     ReplicaWithoutTarget,
@@ -64,11 +58,7 @@ pub(super) enum UsageError {
     SocketWithoutTarget,
     /// The report of an earlier run cannot be used.
     #[error("cannot rerun {path}: {problem}")]
-    Rerun {
-        path: String,
-        /// The reason why it cannot be used.
-        problem: String,
-    },
+    Rerun { path: String, problem: String },
     /// No requirement is selected.
     #[error("no requirement is selected by --only, --skip, --profile and --side together")]
     NothingSelected,
@@ -104,36 +94,21 @@ pub(super) enum UsageError {
     /// The value of an environment variable is not a text.
     #[error("environment variable {0}: the value is not valid UTF-8")]
     Variable(String),
-    /// A variable that the configuration file names for a key is not set.
+    /// A variable that a member of the configuration file names for a key is not set.
     #[error("{place}: {member} names the environment variable {variable}, which is not set: set it to the key")]
-    KeyVariable {
-        /// The position at which the file names it.
-        place: String,
-        member: String,
-        variable: String,
-    },
-    /// Two mutually exclusive options are set in the same place.
+    KeyVariable { place: String, member: String, variable: String },
+    /// Two mutually exclusive options are set by one source.
     #[error("{one} and {other} are mutually exclusive ({origin}): set only one of them")]
-    Exclusive {
-        one: &'static str,
-        other: &'static str,
-        /// The source that sets both.
-        origin: String,
-    },
+    Exclusive { one: &'static str, other: &'static str, origin: String },
     /// No requirement has this ID or ID prefix.
     #[error("no requirement has the ID or ID prefix `{0}`{hint}", hint = catalogue().did_you_mean(.0))]
     NoRequirement(String),
     /// A file exists that must not be overwritten.
     #[error("{0} already exists: name another file, or overwrite it with --force")]
     Exists(String),
-    /// A file cannot be read or written.
+    /// A file cannot be read or written, as the verb says.
     #[error("cannot {what} {path}: {}", of_file(.source))]
-    File {
-        /// The verb: `read` or `write`.
-        what: &'static str,
-        path: String,
-        source: std::io::Error,
-    },
+    File { what: &'static str, path: String, source: std::io::Error },
 }
 
 impl UsageError {

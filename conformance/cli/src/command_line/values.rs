@@ -11,7 +11,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crate::formats::{self, FORMATS, Format};
 use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::catalogue::scope::{Profile, Side};
-use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 
 /// Reads a number of requests in a second: `10/s`.
 pub(super) fn rate(text: &str) -> Result<NonZeroU32, String> {
@@ -69,11 +68,6 @@ pub(super) fn side() -> impl TypedValueParser<Value = Side> {
     };
     let named = |name: String| Side::ALL.into_iter().find(|side| side.as_str() == name);
     PossibleValuesParser::new(Side::ALL.map(value)).try_map(move |name| named(name).ok_or("not a side"))
-}
-
-/// Reads a key.
-pub(super) fn key(text: &str) -> Result<ApiKey, UnusableKey> {
-    ApiKey::new(text)
 }
 
 /// A header field to send.

@@ -22,7 +22,7 @@ use self::member::Member;
 pub(super) use self::member::schema;
 pub(super) use self::show::{ShownOptions, without_secrets};
 use super::arguments::Arguments;
-use super::rerun::{Rerun, Taken};
+use super::rerun::Rerun;
 use super::selection;
 use super::usage_error::{UsageError, did_you_mean};
 use animal_store_rules::trace::keys::ApiKey;
@@ -136,7 +136,6 @@ impl Configuration {
             Some(rerun) => (rerun.values(&member.option()), format!("report {}", rerun.earlier.report)),
             None => (Vec::new(), String::new()),
         };
-        let taken = Taken::of(member.id()).filter(|_| !reported.is_empty());
         let entry = self.file.as_ref().and_then(|file| {
             let entry = file.entry(self.environment.as_deref(), &member.name)?;
             Some((file.place(entry), entry))
@@ -144,13 +143,21 @@ impl Configuration {
         let variable = member.variable();
         let in_variable = value_of(&variable)?.map(|text| member.split(&text)).filter(|values| !values.is_empty());
         let has_environments = self.file.as_ref().is_some_and(|file| !file.environments().is_empty());
+        let taken = match member.id() {
+            _ if reported.is_empty() => None,
+            "skip" | "strict" | "seed" | "cases" => Some(Layer::Report),
+            // The key is sent there, and the environments of the file have their own addresses.
+            "base_url" | "replica" if has_environments => None,
+            "base_url" | "replica" | "profile" | "plan" | "category_id" => Some(Layer::ReportedChoice),
+            _ => None,
+        };
         let mut key_variable = None;
         let (layer, source, values) = match (in_variable, entry) {
             _ if typed.value_source(member.id()) == Some(ValueSource::CommandLine) => {
                 let switch = member.is_switch().then(|| typed.get_flag(member.id()).to_string());
                 (Layer::Flag, "command line".to_owned(), switch.into_iter().collect())
             }
-            _ if taken == Some(Taken::Selection) => (Layer::Report, report, reported),
+            _ if taken == Some(Layer::Report) => (Layer::Report, report, reported),
             (Some(values), _) => (Layer::Variable, format!("environment variable {variable}"), values),
             (None, Some((place, entry))) => {
                 let mut values = entry.values.clone();
@@ -162,8 +169,7 @@ impl Configuration {
                 (if entry.environment.is_some() { Layer::Environment } else { Layer::File }, place, values)
             }
             (None, None) => match taken {
-                Some(Taken::Address) if has_environments => (Layer::Default, "default".to_owned(), Vec::new()),
-                Some(_) => (Layer::ReportedChoice, report, reported),
+                Some(layer) => (layer, report, reported),
                 None => (Layer::Default, "default".to_owned(), Vec::new()),
             },
         };

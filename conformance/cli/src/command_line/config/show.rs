@@ -8,13 +8,13 @@ use super::Configuration;
 /// All options of a run with their sources. They contain no secret.
 #[derive(Debug, Serialize)]
 pub(in crate::command_line) struct ShownOptions {
-    configuration_file: Option<String>,
-    options: Vec<Row>,
+    pub(in crate::command_line) configuration_file: Option<String>,
+    pub(in crate::command_line) options: Vec<Row>,
 }
 
 /// An option with its source.
 #[derive(Debug, Serialize)]
-struct Row {
+pub(in crate::command_line) struct Row {
     /// The group of the option in the help.
     #[serde(skip)]
     group: String,
