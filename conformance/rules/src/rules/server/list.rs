@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use percent_encoding::percent_decode_str;
+
 use super::admitted;
 use crate::catalogue::figures::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::facts::Facts;
@@ -137,12 +139,16 @@ fn limit_honoured(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement)
 fn status_filter(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, query, animals) in arrays(history) {
         let wanted = match &query.status {
-            Parameter::Lawful(status) => status,
-            // An unknown word may be refused or match nothing. An empty or encoded one may be read as something else.
-            Parameter::Ambiguous(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric()) => text,
-            _ => continue,
+            Parameter::Lawful(status) => status.clone(),
+            // What is no status may be refused or match nothing, and a reader may take a status in it for it. Blanks may be none.
+            Parameter::Ambiguous(text) => percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned(),
+            Parameter::Absent | Parameter::Repeated => continue,
         };
-        let stranger = animals.iter().find(|animal| animal.status() != Some(wanted));
+        if !wanted.contains(|c: char| c.is_ascii_graphic()) {
+            continue;
+        }
+        let words: Vec<&str> = wanted.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        let stranger = animals.iter().find(|animal| !animal.status().is_some_and(|status| words.contains(&status)));
         judgement.require(
             entry,
             stranger.is_none(),

@@ -82,6 +82,10 @@ fn a_filter_that_may_be_read_as_another_word_is_not_held_to_its_letters() {
     assert_eq!(filtered("status=unheard"), [[1]]);
     assert_eq!(filtered("status="), NONE, "an empty one may count as none");
     assert_eq!(filtered("status=sold%20"), NONE, "blanks may be cut off");
+    assert_eq!(filtered("status=available,sold"), NONE, "a list may be read");
+    for query in ["status=available,pending", "status=%25", "status=%27%20OR%20%271%27=%271"] {
+        assert_eq!(filtered(query), [[1]], "{query}");
+    }
 }
 
 #[test]
