@@ -1,6 +1,7 @@
 //! Facts that hold for every key of a run. A server has one policy, so that the responses to one key may show how another is counted.
 
 use super::Part;
+use super::hypothesis::Failures;
 use super::timeline::{Event, MINUTE, SECOND, Timeline};
 use crate::history::History;
 use crate::tolerance::Tolerance;
@@ -12,6 +13,8 @@ pub(crate) struct CommonFacts {
     pub(super) is_exclusive: bool,
     /// Whether the responses to a key show that Reset is the next restoration of a counter that slides off the minutes of the clock.
     pub(super) shows_restorations: bool,
+    /// The treatment of failed requests, if it is known.
+    pub(super) failures: Option<Failures>,
 }
 
 /// Returns true if the responses to some key show that Reset announces a restoration of a counter that slides.

@@ -152,6 +152,18 @@ impl Failures {
         }
     }
 
+    /// The treatments of failed requests that these outcomes cannot tell from this one.
+    pub(super) fn alike(self, outcomes: &[Outcome]) -> Vec<Failures> {
+        let of_kind = |which: Failed| match self {
+            Failures::Count => Failures::Count,
+            Failures::Free(_) => Failures::Free(which),
+            Failures::GivenBack(_) => Failures::GivenBack(which),
+        };
+        let mut alike: Vec<Failures> = Failed::ALL.into_iter().map(of_kind).collect();
+        alike.retain(|other| outcomes.iter().all(|outcome| other.spare(*outcome) == self.spare(*outcome)));
+        alike
+    }
+
     /// Returns true if a request with this outcome does not count for good.
     pub(super) fn spare(self, outcome: Outcome) -> bool {
         self.spared().is_some_and(|failed| failed.include(outcome))
@@ -213,6 +225,8 @@ pub struct Hypothesis {
     /// The length of the slots in which a log keeps its requests, in seconds, or 0 without slots. A request counts as if it had come at the
     /// beginning of its slot.
     pub slot: i64,
+    /// The whole second in which the first slot after the epoch begins, or at whose begin it does.
+    pub first_slot: i64,
     /// Whether the day is a log: each request counts for a day, and Reset is the time at which the newest one no longer counts. Otherwise days
     /// are windows with a fixed end.
     pub day_drains: bool,

@@ -432,10 +432,15 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// The time from which a request counts in a log, at least and at most, by the server's clock: its arrival, or the begin of the slot that
     /// it arrived in.
     pub(super) fn logged(&self, event: &Event<'_>) -> (Micros, Micros) {
-        let begin = |time: Micros| {
-            if self.hypothesis.slot > 0 { time - time.rem_euclid(self.hypothesis.slot * SECOND) } else { time }
-        };
-        (begin(event.arrival.0), begin(event.arrival.1))
+        let Hypothesis { slot, first_slot, .. } = self.hypothesis;
+        if slot == 0 {
+            return event.arrival;
+        }
+        // Where slots do not begin with those of the clock, a Reset may be rounded up.
+        let rounded = if first_slot == 0 { 0 } else { SECOND };
+        let begin = |time: Micros, first: Micros| time - (time - first).rem_euclid(slot * SECOND);
+        let first = first_slot * SECOND;
+        (begin(event.arrival.0, first) - rounded, begin(event.arrival.1, first - rounded) + rounded)
     }
 
     /// The time from which a request counts in a log, at least and at most, by the judge's clock.
@@ -528,6 +533,23 @@ impl<'t, 'h> Shares<'t, 'h> {
         (counts.refundable.before(event.received) - itself - counts.gone.up_to(event.sent)).max(0)
     }
 
+    /// The amount of a window that certainly counts of the requests that were sent by the time of this one, without itself. One of those
+    /// that are under way at the same time is the last one.
+    pub(super) fn sent_by_then(&self, at: usize, epoch: usize) -> i64 {
+        self.epochs[epoch].counts.certain_sent.up_to(self.events[at].sent) - self.certain_of_itself(at, epoch)
+    }
+
+    /// The amount of a sliding minute that certainly counts of these requests.
+    pub(super) fn sliding_by_then(&self, at: usize) -> i64 {
+        let event = &self.events[at];
+        if self.hypothesis.cut.is_log() {
+            let gone = self.certain_from.up_to(event.received - KEPT);
+            return self.sliding.certain_sent.up_to(event.sent) - self.counted(event).lo - gone;
+        }
+        let minutes = self.sliding_minutes(at).into_iter();
+        minutes.map(|epoch| self.sent_by_then(at, epoch) + self.weight(at, epoch).0.lo).min().unwrap_or(0)
+    }
+
     /// The most that the requests of the run which certainly count, or are given back, can have added before this one was dealt with.
     pub(super) fn before_at_most(&self, at: usize, epoch: usize) -> i64 {
         let certain = self.epochs[epoch].counts.certain_sent.before(self.events[at].received);
@@ -599,6 +621,14 @@ impl<'t, 'h> Shares<'t, 'h> {
         self.epochs[self.minutes.places.clone()].binary_search_by_key(&end, |minute| minute.end).ok()
     }
 
+    /// The minutes on the grid that a response may be about. It may report the day, whose count says nothing about the minute.
+    fn sliding_minutes(&self, at: usize) -> Vec<usize> {
+        match self.reported[at].filter(|epoch| self.minutes.places.contains(epoch)) {
+            Some(epoch) => vec![epoch],
+            None => self.minutes.members[at].iter().map(|member| member.epoch).collect(),
+        }
+    }
+
     /// The count of a sliding minute when a request is dealt with, without the request itself; the amount of its own request that the
     /// response reports; and the count if every request of the run had been counted.
     pub(super) fn sliding(&self, at: usize) -> (Share, Share, i64) {
@@ -606,13 +636,8 @@ impl<'t, 'h> Shares<'t, 'h> {
             let (before, itself) = self.in_last_minute(at);
             return (before, itself, self.every_in_last_minute(at));
         }
-        // The response may report the day, whose count says nothing about the minute.
-        let candidates: Vec<usize> = match self.reported[at].filter(|epoch| self.minutes.places.contains(epoch)) {
-            Some(epoch) => vec![epoch],
-            None => self.minutes.members[at].iter().map(|member| member.epoch).collect(),
-        };
         let mut widest: Option<(Share, Share, i64)> = None;
-        for epoch in candidates {
+        for epoch in self.sliding_minutes(at) {
             let (before, itself) = self.in_epoch(at, epoch);
             let (weight, every) = self.weight(at, epoch);
             let (before, every) = (before.plus(weight), every + self.every_in_epoch(at, epoch));

@@ -112,14 +112,23 @@ fn a_log_of_the_last_minute_is_recognised_by_its_resets() {
 #[test]
 fn a_log_may_keep_its_requests_in_slots_and_each_for_the_minute_of_its_slot() {
     let seconds: Vec<i64> = (0..16).map(|at| at * 13).collect();
-    for (slot, is_drain) in [(5, false), (10, true), (15, false), (30, false)] {
+    // The length of a slot in seconds, and the begin of the first one in milliseconds.
+    for (slot, first, is_drain) in [
+        (5, 0, false),
+        (10, 0, true),
+        (15, 0, false),
+        (30, 0, false),
+        (7, 0, false),
+        (10, 3_000, true),
+        (10, 3_400, false),
+    ] {
         let slots = |kept: i64| {
             let mut log: Vec<i64> = Vec::new();
             explained(limiter(&seconds, |now| {
                 log.retain(|at| now - at < kept);
-                log.push(now - now.rem_euclid(slot * 1_000));
+                log.push(now - (now - first).rem_euclid(slot * 1_000));
                 let of = if is_drain { log[log.len() - 1] } else { log[0] };
-                (200, LIMIT - log.len() as u64, (of + 60_000).div_euclid(1_000))
+                (200, LIMIT - log.len() as u64, (of + 60_999).div_euclid(1_000))
             }))
         };
         let (best, kinds) = slots(60_000);
@@ -127,6 +136,32 @@ fn a_log_may_keep_its_requests_in_slots_and_each_for_the_minute_of_its_slot() {
         assert!(best.to_string().contains(&format!("in slots of {slot} s")), "{best}");
         assert_ne!(slots(20_000).1, vec![], "{slot}: a request counts for a minute");
     }
+}
+
+#[test]
+fn a_log_may_have_requests_from_before_the_run_that_drop_out_one_by_one() {
+    let seconds: Vec<i64> = (0..14).map(|at| at * 3).collect();
+    let log_of = |before: i64, counts_one_in: usize| {
+        let mut log: Vec<i64> = (1..=before).rev().map(|at| at * -8_000).collect();
+        let mut asked = 0;
+        explained(limiter(&seconds, |now| {
+            log.retain(|at| now - at < 60_000);
+            let reset = (log.first().unwrap_or(&now) + 60_000).div_euclid(1_000);
+            if log.len() as u64 >= LIMIT {
+                return (429, 0, reset);
+            }
+            asked += 1;
+            if asked % counts_one_in == 0 {
+                log.push(now);
+            }
+            (200, LIMIT - log.len() as u64, reset)
+        }))
+    };
+    for before in [3, 7] {
+        let (best, kinds) = log_of(before, 1);
+        assert_eq!((best.cut, best.others, kinds), (Cut::Log, Others::Nobody, vec![]), "{before}");
+    }
+    assert_ne!(log_of(3, 2).1, vec![], "each request counts");
 }
 
 #[test]

@@ -313,7 +313,7 @@ fn falls_by_more(events: &[Event<'_>], by_received: &[usize]) -> bool {
 }
 
 /// The outcome of a request by the status of its response.
-fn outcome(entry: &Entry<'_>) -> Outcome {
+pub(super) fn outcome(entry: &Entry<'_>) -> Outcome {
     // An identifier that is no int64 may be malformed, or that of an animal which does not exist, whatever the response says.
     let is_of_no_integer = matches!(&entry.operation, Operation::Get(id) if !matches!(id, PetId::Int64(_)));
     let is_creation = matches!(entry.operation, Operation::Create(_));

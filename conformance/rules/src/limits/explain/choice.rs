@@ -91,14 +91,16 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<Figures>,
     best
 }
 
-/// The length of the slots of a log in seconds, as Resets show it: each is the end of a slot, and not all are ends of the same minutes.
-fn slot_of(events: &[Event<'_>]) -> Option<i64> {
+/// The slots of a log, as Resets show them: each is a minute after the begin of a slot, and not all are ends of the same minutes. Returns the
+/// length of a slot and the begin of the first one, in seconds.
+fn slots_of(events: &[Event<'_>]) -> Option<(i64, i64)> {
     // A refusal may report the end of a ban.
     let reports = events.iter().filter(|event| event.is_admitted()).filter_map(|event| event.report);
-    let resets = reports.map(|report| report.reset / SECOND % 60);
-    let ends: HashSet<i64> = resets.collect();
-    let mut slots = [30, 20, 15, 12, 10, 6, 5].into_iter().filter(|_| ends.len() > 1);
-    slots.find(|slot| ends.iter().all(|end| end % slot == 0))
+    let begins: HashSet<i64> = reports.map(|report| report.reset / SECOND - 60).collect();
+    let first = *begins.iter().min()?;
+    let are_apart = begins.iter().any(|begin| (begin - first) % 60 != 0);
+    let slot = (5..=30).rev().find(|slot| are_apart && begins.iter().all(|begin| (begin - first) % slot == 0))?;
+    Some((slot, first.rem_euclid(slot)))
 }
 
 /// Returns true if admitted responses report ends of days that are apart, and most of them a day after a request of the run, as a log of the
@@ -132,6 +134,9 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>], common: CommonFacts) ->
     let mut failures = vec![Failures::Count];
     failures.extend(kinds.iter().map(|which| Failures::Free(*which)));
     failures.extend(kinds.iter().map(|which| Failures::GivenBack(*which)));
+    if let Some(known) = common.failures {
+        failures = vec![known];
+    }
     let refusals: &[bool] = if outcomes.contains(&Outcome::Refused) { &[false, true] } else { &[false] };
     // Where each Reset is the end of a minute, the next restoration is like the end of the window. Without a `Date`, nothing shows when the
     // minutes of such a count begin.
@@ -141,13 +146,13 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>], common: CommonFacts) ->
         Cut::WeightedNext { on_clock } => is_next_known && (*on_clock || common.shows_restorations),
         _ => true,
     };
-    let (slot, mut all) = (slot_of(events), Vec::new());
+    let (slots, mut all) = (slots_of(events), Vec::new());
     let days: &[bool] =
         if figures.iter().any(|figures| may_drain_a_day(events, *figures)) { &[false, true] } else { &[false] };
     for failures in failures {
         for &written in &[Written::After, Written::Before, Written::OnAnswer] {
             for cut in Cut::ALL.into_iter().filter(is_likely) {
-                for slot in std::iter::once(0).chain(slot.filter(|_| cut.is_log())) {
+                for (slot, first_slot) in std::iter::once((0, 0)).chain(slots.filter(|_| cut.is_log())) {
                     for &counts_refusals in refusals {
                         for (&day_drains, &figures) in
                             days.iter().flat_map(|day| figures.iter().map(move |of| (day, of)))
@@ -157,6 +162,7 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>], common: CommonFacts) ->
                                 figures,
                                 cut,
                                 slot,
+                                first_slot,
                                 day_drains,
                                 written,
                                 failures,

@@ -150,9 +150,9 @@ impl Evaluator<'_, '_, '_> {
         if self.events[at].sent >= self.sliding.prior_until {
             return 0;
         }
-        // A report before this request bounds the use before the run.
-        let reported = self.before(at).is_some_and(|before| self.rests[before].is_some());
-        if reported { self.sliding.prior.max(0) } else { FAR }
+        // The reports before this request bound the use before the run, which drops out of the count little by little.
+        let rests = self.earlier(at).filter_map(|before| self.rests[before]);
+        rests.map(|rest| rest.most).min().map_or(FAR, |most| most.max(0))
     }
 
     /// The most that was used of a window when a request was refused, by a later response.

@@ -135,7 +135,8 @@ impl Evaluator<'_, '_, '_> {
     /// Returns true if requests from before the run may be in the log of the last minute.
     fn may_have_prior(&self, at: usize) -> bool {
         let is_early = self.events.first().is_some_and(|first| self.events[at].sent - first.received < MINUTE + SECOND);
-        is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2
+        let prior = self.rests[at].map_or(FAR, |rest| rest.most).min(self.sliding.prior);
+        is_early && prior > 0 && prior < FAR / 2
     }
 
     /// Checks that a Reset is a minute after the oldest request in a log. That request is one of the run, unless requests of other clients or

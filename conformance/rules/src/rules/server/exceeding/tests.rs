@@ -56,6 +56,36 @@ fn one_more_than_the_limit_is_too_many_and_is_owed_a_429() {
 }
 
 #[test]
+fn of_two_requests_at_once_in_the_last_place_one_is_over_the_limit() {
+    let at_once = |other| {
+        let begin = TraceBuilder::at("2026-06-01T12:00:10Z").plan(FREE).window(50);
+        let lists = (0..59).fold(begin, |lists, at| lists.list(200, 59 - at, 60));
+        lists.list(200, 0, 60).list(other, 0, 60).together(60..=61).failures_of("quota.not-exceeded")
+    };
+    assert_eq!(at_once(429), NONE);
+    assert_eq!(at_once(200), [[61, 59]]);
+}
+
+#[test]
+fn another_key_shows_that_failures_count_where_they_may_be_given_back_later() {
+    let refused = |builder: TraceBuilder, left| {
+        builder.ask(Request::new("POST", "/pets").json("{"), 400, String::new()).with_rate_limit(left, 60)
+    };
+    let used_up = |later| {
+        let keyed = TraceBuilder::at("2026-06-01T12:00:10Z").window(50).plan(FREE).key("sk-Key1").list(200, 59, 60);
+        let keyed = (50..59).rev().fold(keyed, refused).wait(3).window(47).list(200, later, 60);
+        let other = (0..60).rev().fold(keyed.key("sk-Other"), |other, left| match left % 2 {
+            0 => refused(other, left),
+            _ => other.list(200, left, 60),
+        });
+        let other = other.list(200, 0, 60).change_context(|context| context.exclusive_key = true);
+        other.failures_of("quota.not-exceeded")
+    };
+    assert_eq!(used_up(58), NONE, "they are given back");
+    assert_ne!(used_up(49), NONE, "they count");
+}
+
+#[test]
 fn a_refusal_for_the_minute_shows_nothing_of_the_day() {
     let unseen = |window| {
         let full = TraceBuilder::new().window(window).lists(3, &[(200, 2), (200, 1), (200, 0), (429, 0)]);
