@@ -205,7 +205,9 @@ async fn in_turn(
         }
     }
     if let Some(id) = of_another_shard(session) {
-        ask(session, fetch(id), "GET /pets/{petId}").await?;
+        // The connection has seen the fetch of another animal.
+        let fetch = session.on_kept_connection(fetch(id));
+        ask(session, fetch, "GET /pets/{petId}").await?;
     }
     for row in creations {
         send(session, row, amount).await?;

@@ -10,7 +10,7 @@ use animal_store_reference::Limits;
 
 const DAY: i64 = 86_400;
 
-/// The time between reading a count and writing it, for [`Flaw::Races`].
+/// The time between reading a count and writing it, for [`Flaw::Races`] and [`Flaw::ChecksLate`].
 const RACE: Duration = Duration::from_millis(20);
 
 /// The beginning of a window.
@@ -69,6 +69,8 @@ pub(crate) enum Flaw {
     /// In the first seconds of a window, this number of them, the count is written back with the response: of concurrent requests, one
     /// is counted.
     Races(i64),
+    /// A request counts at once, and is refused for those only that have been answered.
+    ChecksLate,
     /// Each request begins the window anew.
     Prolongs,
     /// A failed request that leaves nothing remaining sets the count back.
@@ -86,8 +88,10 @@ pub(crate) struct Policy {
     pub(crate) reports_day: bool,
     /// Whether the day is a log: a request counts for a day, and Reset is the time when the newest one no longer counts.
     pub(crate) logs_day: bool,
-    /// The number of seconds by which windows that slide begin after the minutes of the clock.
+    /// The number of seconds by which windows that slide, and slots, begin after the minutes of the clock.
     pub(crate) offset: i64,
+    /// The number of requests that the log has from the minute before the first request of a key.
+    pub(crate) before: i64,
     /// The time at which the headers are written.
     pub(crate) written: Written,
     /// The requests that do not count, by the status of their responses.
@@ -180,7 +184,7 @@ struct Ledger {
 
 /// The layer that applies a policy.
 pub(crate) fn limiter(policy: Policy) -> Layer {
-    let takes = if matches!(policy.flaw, Some(Flaw::Races(_))) { RACE } else { Duration::ZERO };
+    let takes = if matches!(policy.flaw, Some(Flaw::Races(_) | Flaw::ChecksLate)) { RACE } else { Duration::ZERO };
     Layer::default()
         .taking(takes)
         .before(move |request, server| server.own(|ledger| policy.decide(ledger, request, server)))
@@ -204,7 +208,15 @@ impl Policy {
         };
         let now = server.now();
         let is_first = ledger.counts.is_empty();
-        let count = ledger.counts.entry(group).or_insert_with(|| Count { is_first, ..Count::default() });
+        let used_before =
+            (1..=self.before).rev().map(|at| self.begin_of_slot(now - at * server.window() / (self.before + 1)));
+        let count = ledger.counts.entry(group).or_insert_with(|| Count {
+            is_first,
+            log: used_before.collect(),
+            used_today: self.before.unsigned_abs(),
+            day: now.div_euclid(DAY),
+            ..Count::default()
+        });
         self.admit_others(count, limits, server);
         self.roll(count, server, now);
         count.seen += 1;
@@ -217,7 +229,13 @@ impl Policy {
         }
         let cost = if let Some(Flaw::Costs(cost)) = self.flaw { cost(request) } else { 1 };
         let is_spared = matches!(self.flaw, Some(Flaw::Spares(which)) if which(request, count, server));
-        let more = if let Some(Flaw::OffBy(more)) = self.flaw { more } else { 0 };
+        let more = match self.flaw {
+            Some(Flaw::OffBy(more)) => more,
+            Some(Flaw::ChecksLate) => {
+                ledger.reported.values().filter(|other| other.group == group && other.counted).count() as i64
+            }
+            _ => 0,
+        };
         let most = limits.per_minute.saturating_add_signed(more);
         let is_full = self.used(count, server, now) >= most || now < count.banned_until;
         if is_full && is_spared {
@@ -316,7 +334,7 @@ impl Policy {
 
     /// The time from which a log counts a request.
     fn begin_of_slot(&self, now: i64) -> i64 {
-        self.slot.map_or(now, |slot| now - now.rem_euclid(slot))
+        self.slot.map_or(now, |slot| now - (now - self.offset).rem_euclid(slot))
     }
 
     fn roll(&self, count: &mut Count, server: &ServerState, now: i64) {

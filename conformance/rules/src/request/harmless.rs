@@ -16,7 +16,7 @@ pub struct HarmlessField {
 }
 
 /// The fields that a run varies.
-pub const FIELDS: [HarmlessField; 4] = [
+pub const FIELDS: [HarmlessField; 5] = [
     HarmlessField {
         name: "Accept",
         values: &["application/json", "application/json, text/plain, */*", "application/json;q=0.9, */*;q=0.1"],
@@ -27,6 +27,8 @@ pub const FIELDS: [HarmlessField; 4] = [
         name: "User-Agent",
         values: &["axios/1.7.7 (animal-store-conform)", "Java/21.0.4 (animal-store-conform)"],
     },
+    // Python's urllib and clients without a pool ask for the end of the connection.
+    HarmlessField { name: "Connection", values: &["close"] },
 ];
 
 /// The difference of a request whose header fields have capitals.

@@ -25,6 +25,9 @@ const EARLY_REFUSALS: usize = 2;
 const FAILS_LAST: u64 = 1;
 const PAUSES: u64 = 2;
 
+/// The remainder of the seed by four with which the last request that a window admits is one of two at once.
+const TWO_AT_ONCE: u64 = 2;
+
 /// The pause between two refusals of one window.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(6);
 
@@ -46,8 +49,8 @@ pub(super) struct Exhaustion<'s, 'r> {
     /// The size of the last burst; 1 after a request that was sent alone.
     last_burst: usize,
     early_refusals: usize,
-    /// Whether the last request of the window was one that fails.
-    has_failed_last: bool,
+    /// Whether the last place of the window was taken, in the second turn.
+    has_taken_last: bool,
     /// The number of sent requests from which it is examined again whether the window has admitted more than its limit.
     examined_again_at: usize,
 }
@@ -67,7 +70,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             sent_alone: 0,
             last_burst: 1,
             early_refusals: 0,
-            has_failed_last: false,
+            has_taken_last: false,
             examined_again_at: 0,
         }
     }
@@ -152,7 +155,19 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         if remaining <= 1 {
             keys::ask_with_the_other(self.session).await?;
         }
-        let Some(request) = self.next_alone(remaining, &key) else { return Ok(false) };
+        let takes_last = self.turn == Turn::Second && remaining == 1 && !self.has_taken_last;
+        self.has_taken_last |= takes_last;
+        let fails = self.session.seed & FAILS_LAST != 0;
+        if takes_last && self.session.seed % 4 == TWO_AT_ONCE && self.session.refusals_left(&key) > 1 {
+            return self.send_pair().await;
+        }
+        let request = if takes_last && fails {
+            // A failure that takes the last place of the window must give nothing back but itself.
+            Some(fetch_animal(self.session.random.i64(1 << 61..1 << 62), &key))
+        } else {
+            self.next_alone(remaining, &key)
+        };
+        let Some(request) = request else { return Ok(false) };
         let promised = self.session.promised(&key);
         let exchange = self.session.send(request).await?.clone();
         match exchange.status() {
@@ -164,6 +179,17 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             Some(_) => {}
         }
         self.sent += 1;
+        self.sent_alone += 1;
+        Ok(true)
+    }
+
+    /// Sends two lists at once for the last place of the window: a limiter that does not count a request at once admits both.
+    async fn send_pair(&mut self) -> Result<bool, Stop> {
+        let pair = vec![list_of(0, &self.key()); 2];
+        let answers = self.session.send_together(pair).await?;
+        let refused = answers.into_iter().find(|answer| answer.status() == Some(429));
+        self.refused = refused.map(|answer| answer.request.clone());
+        self.sent += 2;
         self.sent_alone += 1;
         Ok(true)
     }
@@ -182,11 +208,6 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
                 let place = self.over_sent;
                 self.over_sent += 1;
                 self.over.get(place % self.over.len()).filter(|_| place < self.over.len() * ATTEMPTS_OVER).cloned()
-            }
-            // A failure that takes the last place of the window must give nothing back but itself.
-            Turn::Second if remaining == 1 && !self.has_failed_last && self.session.seed & FAILS_LAST != 0 => {
-                self.has_failed_last = true;
-                Some(fetch_animal(self.session.random.i64(1 << 61..1 << 62), key))
             }
             Turn::Second => Some(self.next_read(key)),
         }

@@ -23,9 +23,10 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
             // A server that reads bodies before it checks the limit answers with 400.
             let malformed = Request::new("POST", "/pets").json(format!(r#"{{"name":"{}""#, session.fresh_name()));
             // A server may serve an animal that is there, and check the limit otherwise. Where a 404 costs nothing, an id that no animal
-            // has shows whether the limit is checked last.
+            // has shows whether the limit is checked last, as it does with half of the seeds.
             let is_404_free = is_free(session, key, |exchange| has_status(exchange, "GET", 404));
-            let known = session.known_ids().last().copied().filter(|_| !is_404_free && fetches_work(session));
+            let asks_for_known = !is_404_free && fetches_work(session) && session.seed % 2 == 1;
+            let known = session.known_ids().last().copied().filter(|_| asks_for_known);
             let id = known.unwrap_or_else(|| session.random.i64(1 << 61..1 << 62));
             let orders = Request::new("GET", "/store/orders");
             let mut others = [
@@ -35,8 +36,10 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
             ];
             others.rotate_left((session.seed % 3) as usize);
             others.sort_by_key(|(_, is_free)| !is_free);
-            // It names the address of another client, one for documentation (RFC 5737): the key is limited, not the address.
-            let list = list(turn).header("X-Forwarded-For", "203.0.113.77");
+            // It names the address of another client, one for documentation (RFC 5737): the key is limited, not the address. With half of
+            // the seeds, a server that reads parameters before it checks the limit answers with 400.
+            let list = if session.seed % 2 == 0 { steps::list("limit=0") } else { list(turn) };
+            let list = list.header("X-Forwarded-For", "203.0.113.77");
             iter::once(list).chain(others.into_iter().map(|(request, _)| request)).collect()
         }
     };

@@ -31,7 +31,8 @@ impl Variation {
             let is_drawn = self.random.bool();
             let value = field.values[self.random.usize(..field.values.len())];
             let mut known = request.headers.iter().map(|(name, _)| name).chain(&self.given);
-            if is_drawn && !known.any(|name| name.eq_ignore_ascii_case(field.name)) {
+            let is_kept = request.connection == Connection::Kept && field.name == "Connection";
+            if is_drawn && !is_kept && !known.any(|name| name.eq_ignore_ascii_case(field.name)) {
                 let name = if has_capitals { field.name.to_owned() } else { field.name.to_ascii_lowercase() };
                 request = request.header(&name, value);
             }

@@ -58,6 +58,12 @@ pub fn choices() -> Vec<Choice> {
         window("log-in-slots", "The last minute's requests count, in slots of ten seconds.", Anchor::Log(60))
             .limits(|policy| policy.slot = Some(10)),
         window(
+            "log-in-slots-off-the-clock",
+            "As log-in-slots, with slots that begin at three seconds.",
+            Anchor::Log(60),
+        )
+        .limits(|policy| (policy.slot, policy.offset) = (Some(10), 3)),
+        window(
             "log-until-empty",
             "The last minute's requests count; Reset is when all have ended.",
             Anchor::Draining(60),
@@ -138,6 +144,8 @@ pub fn choices() -> Vec<Choice> {
             .limits(|policy| (policy.others, policy.ban, policy.written) = (Some(2), Some(120), Written::Before)),
         by_others("others-in-a-log", "Another client uses the key; a log counts.")
             .limits(|policy| (policy.others, policy.anchor) = (Some(5), Anchor::Log(60))),
+        by_others("others-before-a-log", "A log has thirty requests from the minute before the first one.")
+            .limits(|policy| (policy.before, policy.anchor) = (30, Anchor::Log(60))),
         by_others("steady-others", "Another client sends a request every 2.5 seconds.")
             .limits(|policy| policy.steady = Some(2_500)),
         by_others("steady-others-in-a-log", "Another client sends one in 2.5 s; a log counts.")

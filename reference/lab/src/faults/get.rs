@@ -60,7 +60,7 @@ pub(super) fn faults() -> Vec<Fault> {
             .edit(|request, _| request.look_up(|id| Some(id.parse::<i64>().ok()? & 0xffff_ffff))),
         fault("get.not-found.the-one-before", "An id that no animal has gets the animal whose id is one less.").edit(
             |request, server| {
-                let is_next = |id: &i64| server.pet(*id).is_none() && server.pet(*id - 1).is_some();
+                let is_next = |id: &i64| server.pet(*id).is_none() && server.pet(id.wrapping_sub(1)).is_some();
                 request.look_up(|id| Some(id.parse().ok().filter(is_next)? - 1));
             },
         ),

@@ -25,6 +25,9 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("headers.limit.none-on-400", "A 400 has no rate-limit headers.").silent(|status| status == 400),
         fault("headers.limit.none-on-429", "A 429 has no rate-limit headers.").silent(|status| status == 429),
         fault("headers.limit.none-on-201", "A 201 has no rate-limit headers.").silent(|status| status == 201),
+        fault("headers.limit.none-at-the-end", "The last response of a connection, as its client asks, has no fields.")
+            .also(&["headers.remaining", "headers.reset"])
+            .sends(|request, _, _| request.header("connection") == "close", Response::remove_limits),
         fault("headers.limit.only-on-429", "Only a 429 has rate-limit headers.").silent(|status| status != 429),
         fault("headers.limit.no-limit-on-404", "A 404 has no X-RateLimit-Limit.").without(404, &[LIMIT]),
         fault("headers.remaining.no-remaining-on-400", "A 400 has no X-RateLimit-Remaining.")

@@ -100,6 +100,9 @@ pub(super) fn faults() -> Vec<Fault> {
         fault("quota.every-operation.fetches-are-free", "Fetches are neither counted nor refused.")
             .flaw(Flaw::Costs(|request| u64::from(!request.is_get()))),
         fault("quota.not-exceeded.races", "Of requests at the same time, one is counted.").flaw(Flaw::Races(FOR_EVER)),
+        fault("quota.not-exceeded.checks-late", "A request is refused for the requests only that have been answered.")
+            .like("a limit that is read before the request and written behind it, with an atomic increment")
+            .flaw(Flaw::ChecksLate),
         fault("quota.every-operation.races-at-the-begin", "Of concurrent requests as a window begins, one counts.")
             .flaw(Flaw::Races(2)),
         fault("headers.remaining-never-rises.per-spelling", "Another spelling of the scheme Bearer has another limit.")
@@ -263,6 +266,10 @@ pub(super) fn faults() -> Vec<Fault> {
             .keeps(|request, response| request.is_list() && response.status == 200),
         fault("quota.enforced.spares-malformed", "Creations whose body is not JSON get 400, also over the limit.")
             .flaw(Flaw::Spares(|request, _, _| request.is_create() && request.json().is_none())),
+        fault("quota.enforced.reads-parameters-first", "A list outside its range is counted and never refused.")
+            .flaw(Flaw::Spares(|request, _, _| request.is_list() && request.parameter("limit") == Some("0"))),
+        fault("quota.enforced.spares-missing-animals", "A fetch over the limit gets 404, if there is no such animal.")
+            .flaw(Flaw::Spares(|request, _, server| request.id().is_some_and(|id| server.pet(id).is_none()))),
         fault("quota.enforced.spares-the-first-key", "The key that was used first is counted and never refused.")
             .flaw(Flaw::Spares(|_, count, _| count.is_first)),
         // Header fields without a limit behind them.

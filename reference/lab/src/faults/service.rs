@@ -12,6 +12,12 @@ type Connections = HashSet<ConnectionNumber>;
 /// The members of the last bodies of connections.
 type Bodies = HashMap<ConnectionNumber, Members>;
 
+/// The animals that were fetched first on connections.
+type Firsts = HashMap<ConnectionNumber, Vec<u8>>;
+
+/// Whether the last response of each connection was a 404.
+type Missing = HashMap<ConnectionNumber, bool>;
+
 impl Fault {
     /// Spoils the delivery of some responses.
     fn breaks(self, delivery: Delivery, which: fn(&Request, &Response, &ServerState) -> bool) -> Fault {
@@ -114,6 +120,23 @@ pub(super) fn faults() -> Vec<Fault> {
             .breaks(Delivery::Cut, |request, response, server| {
                 let is_failure = response.status >= 400;
                 server.has_seen(&request.connection) || is_failure && !server.is_new(request.connection)
+            }),
+        fault("list.success.stays-missing", "After a 404, the next success on its connection is one, too.").after(
+            |request, response, server| {
+                let is_missing = response.status == 404;
+                let before = server.own(|missing: &mut Missing| missing.insert(request.connection, is_missing));
+                if before == Some(true) && response.status == 200 {
+                    response.refuse(404);
+                }
+            },
+        ),
+        fault("get.success.first-of-its-connection", "A connection shows the first animal that was fetched on it.")
+            .after(|request, response, server| {
+                if request.is_get() && response.status == 200 {
+                    let shown = response.body.clone();
+                    response.body =
+                        server.own(|first: &mut Firsts| first.entry(request.connection).or_insert(shown).clone());
+                }
             }),
         fault("service.json.claims-gzip", "Successful answers are said to be compressed, and are not.")
             .answered(200, |_, response, _| response.set("content-encoding", "gzip")),
