@@ -26,7 +26,7 @@ impl Evaluator<'_, '_, '_> {
                 let may_be_prior = !self.earlier(at).any(|other| self.shares.counted(&self.events[other]).lo > 0);
                 self.reset_of_drain(at, (report.reset - DAY - SECOND, report.reset - DAY + SECOND), may_be_prior);
             } else if let Some(day) = self.shares.reported[at].filter(|_| is_day) {
-                self.day_within_a_day_of(day).into_iter().for_each(|other| self.contradict_move(at, other));
+                self.day_before_within_a_day_of(at, day).into_iter().for_each(|other| self.contradict_move(at, other));
             }
             return;
         }
@@ -73,13 +73,14 @@ impl Evaluator<'_, '_, '_> {
         self.contradict(Kind::ResetMoves, at, with, reset / SECOND, end / SECOND);
     }
 
-    /// Another day that has been reported and ends less than a day before or after this one.
-    fn day_within_a_day_of(&self, day: usize) -> Option<usize> {
+    /// Another day that had been reported when a request was sent, and ends less than a day before or after this one.
+    fn day_before_within_a_day_of(&self, at: usize, day: usize) -> Option<usize> {
         let least = DAY - Tolerance::LONGEST_MINUTE.seconds() * SECOND;
         self.shares.days.places.clone().find(|other| {
             let epoch = &self.shares.epochs[*other];
             let distance = (self.shares.epochs[day].end - epoch.end).abs();
-            *other != day && distance < least && self.others[*other].last.is_some()
+            let mut earlier = self.earlier(at);
+            *other != day && distance < least && earlier.any(|earlier| self.shares.reported[earlier] == Some(*other))
         })
     }
 
