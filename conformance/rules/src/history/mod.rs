@@ -59,6 +59,9 @@ pub struct History<'t> {
     created: HashMap<i64, usize>,
     /// The responses that show each animal.
     sightings: sightings::Sightings,
+    /// Whether no response to one key shows an animal that a response to another one shows: the keys may belong to customers with a
+    /// catalogue each.
+    are_catalogues_apart: bool,
     /// For each entry, the time by which it and all entries before it had been answered.
     answered_by: Vec<Timestamp>,
     /// The longest time for which a read may lag behind a write.
@@ -130,6 +133,10 @@ impl<'t> History<'t> {
         let mut sightings = sightings::of(&entries);
         let changed: HashSet<i64> = entries.iter().filter_map(changed_beyond_specification).collect();
         sightings.retain(|id, _| !changed.contains(id));
+        let key_of = |(entry, _): &(usize, usize)| entries[*entry].key();
+        let is_of_one_key =
+            |places: &Vec<(usize, usize)>| places.iter().all(|place| key_of(place) == key_of(&places[0]));
+        let are_catalogues_apart = context.keys.len() > 1 && sightings.values().all(is_of_one_key);
         let mut access = Access::default();
         if context.extent < Extent::Complete {
             bans::withhold(&mut entries);
@@ -150,6 +157,7 @@ impl<'t> History<'t> {
             creations,
             created,
             sightings,
+            are_catalogues_apart,
             lag: Tolerance::READ_LAG.duration(),
             access,
             others_change: false,
@@ -202,10 +210,13 @@ impl<'t> History<'t> {
 
     /// Returns true if a read must show the animal: this run created it longer ago than reads may lag. Each replica may lag
     /// separately, so an earlier read that shows the animal proves nothing. An animal of other clients may disappear, so it must be shown
-    /// only between two responses that show it alike.
+    /// only between two responses that show it alike. Customers may have a catalogue each.
     #[must_use]
     pub fn is_settled(&self, id: i64, entry: &Entry<'_>) -> bool {
         let Some((first, animal)) = self.known(id, entry) else { return false };
+        if self.are_catalogues_apart && first.key() != entry.key() {
+            return false;
+        }
         // In recorded traffic, where other clients may have replaced the animal meanwhile, all its members must be the same.
         let is_alike = |later: Animal<'_>| {
             later.status() == animal.status()

@@ -143,3 +143,11 @@ fn a_parameter_that_is_not_described_causes_no_failure_of_the_server() {
         assert_eq!(found, [0, 0, 1], "{query}");
     }
 }
+
+#[test]
+fn the_customers_of_two_keys_may_have_a_catalogue_each() {
+    let empty = |builder: TraceBuilder| builder.wait(6).key("sk-Other").list(200, 50, 60).failures_of("list.complete");
+    let created = || TraceBuilder::new().key("sk-Key1").create(20);
+    assert_eq!(empty(created()), NONE);
+    assert_eq!(empty(created().wait(6).key("sk-Other").get(20, Some("sold"))), [[3, 1]], "they share a catalogue");
+}
