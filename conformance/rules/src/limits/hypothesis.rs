@@ -225,7 +225,7 @@ pub struct Hypothesis {
     /// The length of the slots in which a log keeps its requests, in seconds, or 0 without slots. A request counts as if it had come at the
     /// beginning of its slot.
     pub slot: i64,
-    /// The whole second in which the first slot after the epoch begins, or at whose begin it does.
+    /// The second at which the first slot after the epoch begins; where that is no whole second, the next one.
     pub first_slot: i64,
     /// Whether the day is a log: each request counts for a day, and Reset is the time at which the newest one no longer counts. Otherwise days
     /// are windows with a fixed end.
