@@ -58,22 +58,16 @@ pub fn choices() -> Vec<Choice> {
         window("log-in-slots", "The last minute's requests count, in slots of ten seconds.", Anchor::Log(60))
             .limits(|policy| policy.slot = Some(10)),
         window(
-            "log-in-slots-off-the-clock",
-            "As log-in-slots, with slots that begin at three seconds.",
-            Anchor::Log(60),
-        )
-        .limits(|policy| (policy.slot, policy.offset) = (Some(10), 3)),
-        window(
             "log-until-empty",
             "The last minute's requests count; Reset is when all have ended.",
             Anchor::Draining(60),
         ),
         window(
             "log-in-slots-until-empty",
-            "The last minute's ten-second slots count, until all end.",
+            "The last minute's ten-second slots, from three seconds on, count, until all end.",
             Anchor::Draining(60),
         )
-        .limits(|policy| policy.slot = Some(10)),
+        .limits(|policy| (policy.slot, policy.offset) = (Some(10), 3)),
         window("sliding-counter", "The part of the last window less than a minute ago counts.", Anchor::Sliding),
         window(
             "sliding-counter-next",

@@ -121,15 +121,14 @@ pub(super) fn faults() -> Vec<Fault> {
                 let is_failure = response.status >= 400;
                 server.has_seen(&request.connection) || is_failure && !server.is_new(request.connection)
             }),
-        fault("list.success.stays-missing", "After a 404, the next success on its connection is one, too.").after(
-            |request, response, server| {
+        fault("list.success.connection-stays-missing", "After a 404, the next success on its connection is one, too.")
+            .after(|request, response, server| {
                 let is_missing = response.status == 404;
                 let before = server.own(|missing: &mut Missing| missing.insert(request.connection, is_missing));
                 if before == Some(true) && response.status == 200 {
                     response.refuse(404);
                 }
-            },
-        ),
+            }),
         fault("get.success.first-of-its-connection", "A connection shows the first animal that was fetched on it.")
             .after(|request, response, server| {
                 if request.is_get() && response.status == 200 {
