@@ -143,7 +143,7 @@ fn a_log_may_have_requests_from_before_the_run_that_drop_out_one_by_one() {
     let seconds: Vec<i64> = (0..14).map(|at| at * 3).collect();
     let log_of = |before: i64, counts_one_in: usize| {
         let mut log: Vec<i64> = (1..=before).rev().map(|at| at * -8_000).collect();
-        let mut asked = 0;
+        let mut asked = 0_usize;
         explained(limiter(&seconds, |now| {
             log.retain(|at| now - at < 60_000);
             let reset = (log.first().unwrap_or(&now) + 60_000).div_euclid(1_000);
@@ -151,7 +151,7 @@ fn a_log_may_have_requests_from_before_the_run_that_drop_out_one_by_one() {
                 return (429, 0, reset);
             }
             asked += 1;
-            if asked % counts_one_in == 0 {
+            if asked.is_multiple_of(counts_one_in) {
                 log.push(now);
             }
             (200, LIMIT - log.len() as u64, reset)

@@ -38,7 +38,7 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
             others.sort_by_key(|(_, is_free)| !is_free);
             // It names the address of another client, one for documentation (RFC 5737): the key is limited, not the address. With half of
             // the seeds, a server that reads parameters before it checks the limit answers with 400.
-            let list = if session.seed % 2 == 0 { steps::list("limit=0") } else { list(turn) };
+            let list = if session.seed.is_multiple_of(2) { steps::list("limit=0") } else { list(turn) };
             let list = list.header("X-Forwarded-For", "203.0.113.77");
             iter::once(list).chain(others.into_iter().map(|(request, _)| request)).collect()
         }
