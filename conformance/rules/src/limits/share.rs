@@ -533,21 +533,21 @@ impl<'t, 'h> Shares<'t, 'h> {
         (counts.refundable.before(event.received) - itself - counts.gone.up_to(event.sent)).max(0)
     }
 
-    /// The amount of a window that certainly counts of the requests that were sent by the time of this one, without itself. One of those
-    /// that are under way at the same time is the last one.
-    pub(super) fn sent_by_then(&self, at: usize, epoch: usize) -> i64 {
-        self.epochs[epoch].counts.certain_sent.up_to(self.events[at].sent) - self.certain_of_itself(at, epoch)
+    /// The amount of a window that certainly counts of the requests that were complete when this one was, without itself. Whichever of them
+    /// was dealt with last found at least so much.
+    pub(super) fn by_completion(&self, at: usize, epoch: usize) -> i64 {
+        self.epochs[epoch].counts.certain.up_to(self.events[at].received) - self.certain_of_itself(at, epoch)
     }
 
     /// The amount of a sliding minute that certainly counts of these requests.
-    pub(super) fn sliding_by_then(&self, at: usize) -> i64 {
+    pub(super) fn sliding_by_completion(&self, at: usize) -> i64 {
         let event = &self.events[at];
         if self.hypothesis.cut.is_log() {
             let gone = self.certain_from.up_to(event.received - KEPT);
-            return self.sliding.certain_sent.up_to(event.sent) - self.counted(event).lo - gone;
+            return self.sliding.certain.up_to(event.received) - self.counted(event).lo - gone;
         }
         let minutes = self.sliding_minutes(at).into_iter();
-        minutes.map(|epoch| self.sent_by_then(at, epoch) + self.weight(at, epoch).0.lo).min().unwrap_or(0)
+        minutes.map(|epoch| self.by_completion(at, epoch) + self.weight(at, epoch).0.lo).min().unwrap_or(0)
     }
 
     /// The most that the requests of the run which certainly count, or are given back, can have added before this one was dealt with.

@@ -1,3 +1,5 @@
+use jiff::SignedDuration;
+
 use super::*;
 use crate::catalogue::plan::PLANS;
 use crate::catalogue::plan::PlanLimits;
@@ -136,6 +138,25 @@ fn a_log_may_keep_its_requests_in_slots_and_each_for_the_minute_of_its_slot() {
         assert!(best.to_string().contains(&format!("in slots of {slot} s")), "{best}");
         assert_ne!(slots(20_000).1, vec![], "{slot}: a request counts for a minute");
     }
+}
+
+#[test]
+fn a_request_that_a_log_deals_with_late_finds_the_room_that_there_is_then() {
+    let seconds = [0, 1, 2, 4, 7, 11, 16, 22, 29, 50, 66, 68, 72, 75];
+    let mut log: Vec<i64> = Vec::new();
+    let requests = limiter(&seconds, |now| {
+        log.retain(|at| now - at < 60_000);
+        log.push(now);
+        (200, LIMIT - log.len() as u64, (log[0] + 60_000).div_euclid(1_000))
+    });
+    // The eleventh request was sent before the tenth, which took the last place.
+    let late = requests.change_each(|exchange| {
+        if exchange.number == 11 {
+            exchange.sent_at -= SignedDuration::from_millis(16_100);
+        }
+    });
+    let (best, kinds) = explained(late);
+    assert_eq!((best.cut, kinds), (Cut::Log, vec![]));
 }
 
 #[test]

@@ -127,12 +127,12 @@ impl Evaluator<'_, '_, '_> {
     fn least_used(&self, at: usize, is_day: bool) -> Option<(i64, Option<usize>)> {
         if !is_day && !self.hypothesis().cut.is_fixed() {
             let is_known = self.shares.knows_minutes() || self.hypothesis().cut.is_log();
-            return is_known.then(|| (self.shares.sliding_by_then(at), None));
+            return is_known.then(|| (self.shares.sliding_by_completion(at), None));
         }
         let windows = if is_day { &self.shares.days } else { &self.shares.minutes };
         let [only] = windows.members[at][..] else { return None };
         let UseByOthers { least, last, .. } = &self.others[only.epoch];
-        let used = self.shares.sent_by_then(at, only.epoch) + least.value.max(0);
+        let used = self.shares.by_completion(at, only.epoch) + least.value.max(0);
         only.is_certain.then(|| (used, least.at.or(last.map(|(last, _)| last))))
     }
 }

@@ -23,11 +23,13 @@ impl<'h> KeyLimits<'h> {
     pub fn explanation(&self) -> &Explanation<'h> {
         self.explanation.get_or_init(|| {
             let best = self.explanation_of(|_| true);
+            if best.hypothesis.failures == Failures::Count || self.history.context.keys.len() == 1 {
+                return best;
+            }
             let alike = best.hypothesis.failures.alike(&self.outcomes());
             let limiter = Limiter::new(self.history);
             let mut others = limiter.keys().iter().filter(|other| other.index != self.index);
-            let is_refuted = best.hypothesis.failures != Failures::Count && others.any(|other| other.refutes(&alike));
-            if is_refuted { self.explanation_with(Failures::Count) } else { best }
+            if others.any(|other| other.refutes(&alike)) { self.explanation_with(Failures::Count) } else { best }
         })
     }
 

@@ -63,7 +63,19 @@ fn of_two_requests_at_once_in_the_last_place_one_is_over_the_limit() {
         lists.list(200, 0, 60).list(other, 0, 60).together(60..=61).failures_of("quota.not-exceeded")
     };
     assert_eq!(at_once(429), NONE);
-    assert_eq!(at_once(200), [[61, 59]]);
+    assert_eq!(at_once(200), [[60, 59], [61, 59]]);
+}
+
+#[test]
+fn a_request_that_costs_two_is_one_too_many_where_nobody_else_uses_the_key() {
+    let lists = |is_exclusive| {
+        let begin = TraceBuilder::at("2026-06-01T12:00:10Z").plan(FREE).window(50);
+        let lists = (0..20).fold(begin, |lists, at| lists.list(200, 58 - 2 * at, 60));
+        lists.change_context(|context| context.exclusive_key = is_exclusive)
+    };
+    assert_eq!(lists(false).failures_of("quota.every-operation"), NONE, "another client may send as many");
+    assert!(lists(false).main_key(|key| !key.explained_by_others().is_empty()), "the report says so");
+    assert_ne!(lists(true).failures_of("quota.every-operation"), NONE);
 }
 
 #[test]

@@ -171,3 +171,25 @@ fn a_401_says_nothing_of_what_remains_for_the_key() {
     assert_eq!(answers(401).failures_of("headers.remaining-never-rises"), NONE);
     assert_eq!(answers(404).failures_of("headers.remaining-never-rises"), [[2, 1]]);
 }
+
+#[test]
+fn a_day_that_moves_after_a_refusal_is_no_contradiction_to_the_refusal() {
+    let plan = Some(PlanLimits { per_minute: 60, per_day: 1_000 });
+    let begin = TraceBuilder::at("2026-06-01T12:00:10Z").plan(plan).window(30);
+    let minute = (0..60).fold(begin, |builder, at| builder.list(200, 400 - at, 1_000));
+    let refused = minute.list(429, 340, 1_000).retry_after("50");
+    // A request of yesterday has dropped out of a log of the last day.
+    let later = refused.wait(60).window(84).list(200, 340, 1_000).list(200, 339, 1_000).list(200, 338, 1_000);
+    assert_eq!(later.failures_of("headers.reset-time"), NONE);
+}
+
+#[test]
+fn a_reset_that_the_judges_clock_explains_is_right_whoever_wrote_the_date() {
+    let plan = Some(PlanLimits { per_minute: 60, per_day: 1_000 });
+    let asked = |ahead: i64, left: i64| {
+        let builder = TraceBuilder::new().plan(plan).window(86_000).list(200, 900, 1_000).dated(ahead);
+        builder.key("nobody").window(left).list(401, 59, 60).dated(ahead).failures_of("headers.reset-time")
+    };
+    assert_eq!(asked(300, 20), NONE);
+    assert_eq!(asked(300, -20), [[2]], "neither clock explains it");
+}
