@@ -159,7 +159,8 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         self.has_taken_last |= takes_last;
         let fails = self.session.seed & FAILS_LAST != 0;
         if takes_last && self.session.seed % 4 == TWO_AT_ONCE && self.session.refusals_left(&key) > 1 {
-            return self.send_pair().await;
+            self.send_pair().await?;
+            return Ok(true);
         }
         let request = if takes_last && fails {
             // A failure that takes the last place of the window must give nothing back but itself.
@@ -184,14 +185,14 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
     }
 
     /// Sends two lists at once for the last place of the window: a limiter that does not count a request at once admits both.
-    async fn send_pair(&mut self) -> Result<bool, Stop> {
+    async fn send_pair(&mut self) -> Result<(), Stop> {
         let pair = vec![list_of(0, &self.key()); 2];
         let answers = self.session.send_together(pair).await?;
         let refused = answers.into_iter().find(|answer| answer.status() == Some(429));
         self.refused = refused.map(|answer| answer.request.clone());
         self.sent += 2;
         self.sent_alone += 1;
-        Ok(true)
+        Ok(())
     }
 
     /// The next request that is sent alone, where this many remain. Over the limit, lists show most in the first turn; the second turn

@@ -61,7 +61,7 @@ mod tests {
                     pairs.extend(differences.iter().map(|other| (one.clone(), other.clone())));
                 }
             }
-            // Six values of three fields, three names and the capitals; the values of one field exclude each other.
+            // Seven values of four fields, four names and the capitals; the values of one field exclude each other.
             assert!(pairs.iter().any(|(one, _)| one == CAPITALS));
             assert!(pairs.len() >= 88, "{seed}: {}", pairs.len());
         }

@@ -59,7 +59,7 @@ impl Page<'_> {
         Level::ALL.map(|level| (level, count(level))).into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
-    /// A bar for each level of which requirements are selected.
+    /// A bar for each level that has selected requirements.
     fn bars(&self) -> Vec<Bar> {
         let mut bars = Vec::new();
         for level in Level::ALL {
