@@ -59,8 +59,8 @@ pub struct History<'t> {
     created: HashMap<i64, usize>,
     /// The responses that show each animal.
     sightings: sightings::Sightings,
-    /// Whether no response to one key shows an animal that a response to another one shows: the keys may belong to customers with a
-    /// catalogue each.
+    /// Whether the keys may belong to customers with a catalogue each: no response to one of them shows an animal that was created with
+    /// another or, where none was created, any animal of another. All catalogues may have had the same animals at first.
     are_catalogues_apart: bool,
     /// For each entry, the time by which it and all entries before it had been answered.
     answered_by: Vec<Timestamp>,
@@ -134,9 +134,9 @@ impl<'t> History<'t> {
         let changed: HashSet<i64> = entries.iter().filter_map(changed_beyond_specification).collect();
         sightings.retain(|id, _| !changed.contains(id));
         let key_of = |(entry, _): &(usize, usize)| entries[*entry].key();
-        let is_of_one_key =
-            |places: &Vec<(usize, usize)>| places.iter().all(|place| key_of(place) == key_of(&places[0]));
-        let are_catalogues_apart = context.keys.len() > 1 && sightings.values().all(is_of_one_key);
+        let mut telling = sightings.iter().filter(|(id, _)| created.is_empty() || created.contains_key(id));
+        let are_catalogues_apart = context.keys.len() > 1
+            && telling.all(|(_, places)| places.iter().all(|place| key_of(place) == key_of(&places[0])));
         let mut access = Access::default();
         if context.extent < Extent::Complete {
             bans::withhold(&mut entries);

@@ -149,5 +149,12 @@ fn the_customers_of_two_keys_may_have_a_catalogue_each() {
     let empty = |builder: TraceBuilder| builder.wait(6).key("sk-Other").list(200, 50, 60).failures_of("list.complete");
     let created = || TraceBuilder::new().key("sk-Key1").create(20);
     assert_eq!(empty(created()), NONE);
+    let with_stock = TraceBuilder::new().key("sk-Key1").get(1, Some("sold")).key("sk-Other").get(1, Some("sold"));
+    let stock = with_stock.key("sk-Key1").create(20).wait(6).key("sk-Other");
+    assert_eq!(
+        shows(stock, "limit=100", &[animal(1, "sold")]).failures_of("list.complete"),
+        NONE,
+        "both had one at first"
+    );
     assert_eq!(empty(created().wait(6).key("sk-Other").get(20, Some("sold"))), [[3, 1]], "they share a catalogue");
 }
