@@ -14,8 +14,8 @@ struct End {
     took: i64,
 }
 
-/// Takes the recorder's clock for the server's, if it explains every Reset and `Date` does not: then a gateway wrote `Date`. `Date` is
-/// kept if its distance from the recorder's clock varies, because then a cache has repeated responses.
+/// Takes the recorder's clock for the server's, if it explains every Reset and `Date` does not: then `Date` is by another clock, such as
+/// that of a gateway, of one of several gateways, or of a library that writes a simulated server's `Date`.
 pub(super) fn settle(entries: &mut [Entry<'_>]) {
     let mut ends = Vec::new();
     for entry in &*entries {
@@ -26,12 +26,8 @@ pub(super) fn settle(entries: &mut [Entry<'_>]) {
     let is_foreign = [Tolerance::MINUTE, Tolerance::DAY].into_iter().any(|longest| {
         are_within(&ends, |end| end.by_own_clock, longest) && !are_within(&ends, |end| end.by_date, longest)
     });
-    let slack = Tolerance::CLOCK_SLACK.seconds() + ends.iter().map(|end| end.took).max().unwrap_or_default();
-    // The seconds by which each `Date` is ahead of the recorder's clock.
-    let ahead: Vec<i64> = ends.iter().map(|end| end.by_own_clock - end.by_date).collect();
-    let is_steady = ahead.iter().max().zip(ahead.iter().min()).is_some_and(|(most, least)| most - least <= slack);
     for entry in entries.iter_mut().filter(|entry| entry.date.is_some()) {
-        if is_foreign && is_steady || entry.exchange.known.has_foreign_date {
+        if is_foreign || entry.exchange.known.has_foreign_date {
             // A `Date` is in whole seconds.
             entry.date = jiff::Timestamp::from_second(entry.exchange.received_at.as_second()).ok();
         }
@@ -80,6 +76,17 @@ mod tests {
         for date in [5, 120, -120, 7_200, -7_200] {
             assert!(has_own_clock(off_by(date, 0)), "{date}");
             assert_eq!(off_by(date, 0).failures_of("headers.reset-time"), [[0; 0]; 0], "{date}");
+        }
+    }
+
+    #[test]
+    fn a_date_that_stands_still_or_changes_is_not_the_clock_of_the_server() {
+        for dates in [[0, -9, -18], [0, -30, 0], [0, 3_600, 0]] {
+            let mut builder = TraceBuilder::new().window(60);
+            for (at, (pause, date)) in [1, 1, 57].into_iter().zip(dates).enumerate() {
+                builder = builder.wait(pause).list(200, 59 - at as u64, 60).dated(date);
+            }
+            assert!(has_own_clock(builder), "{dates:?}");
         }
     }
 

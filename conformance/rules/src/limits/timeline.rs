@@ -162,24 +162,33 @@ fn micros(time: Timestamp) -> Micros {
     time.as_microsecond()
 }
 
-/// The least and the most by which the server's clock is ahead of the judge's.
-fn clock_offset<'h>(entries: impl Iterator<Item = &'h Entry<'h>>) -> (Micros, Micros) {
+/// The least and the most by which the server's clock is ahead of the judge's, and whether each `Date` shows that clock.
+fn clock_offset<'h>(entries: impl Iterator<Item = &'h Entry<'h>>) -> (Micros, Micros, bool) {
     let slack = Tolerance::CLOCK_SLACK.seconds() * SECOND;
     let (mut least, mut most) = (Micros::MIN, Micros::MAX);
     for entry in entries {
         let Some(date) = entry.server_time() else { continue };
         let precision = entry.exchange.known.precision.as_micros() as Micros;
-        least = least.max(micros(date) - micros(entry.exchange.received_at) - precision - slack);
-        most = most.min(micros(date) + SECOND - micros(entry.exchange.sent_at) + precision + slack);
+        least = least.max(micros(date) - micros(entry.exchange.received_at) - precision);
+        most = most.min(micros(date) + SECOND - micros(entry.exchange.sent_at) + precision);
     }
-    match (least, most) {
+    if least == Micros::MIN {
         // Without a `Date` the server's clock is unknown.
-        (Micros::MIN, _) => (-UNKNOWN_CLOCK, UNKNOWN_CLOCK),
-        // Bounds that exclude each other are those of two clocks, and either may apply.
-        (least, most) if least > most => (most - SECOND - 2 * slack, least + SECOND + 2 * slack),
-        bounds => bounds,
+        (-UNKNOWN_CLOCK, UNKNOWN_CLOCK, false)
+    } else if least > most + 2 * SECOND {
+        // A `Date` is stamped at most a second early or late. Bounds that exclude each other even so are those of several clocks, or of one
+        // that stands still now and then, and each of these times may be the server's.
+        (most - SECOND - slack, least + SECOND + slack, false)
+    } else if least - slack > 0 && least < NEAR || most + slack < 0 && most > -NEAR {
+        // A clock that stands still may look like one that is a little off, so that the judge's clock may be the server's.
+        ((least - slack).min(0), (most + slack).max(0), false)
+    } else {
+        (least - slack, most + slack, true)
     }
 }
+
+/// The distance from the judge's clock up to which a `Date` may be due to a clock that stands still now and then.
+const NEAR: Micros = 10 * SECOND;
 
 /// The furthest that a server's clock is taken to be off when no `Date` shows it.
 const UNKNOWN_CLOCK: Micros = 90 * SECOND;
@@ -188,7 +197,7 @@ impl<'h> Timeline<'h> {
     /// The timeline of these requests. The reports of the responses with the `ignored` numbers are left out.
     pub(super) fn new(parts: &[(&'h Entry<'h>, Part)], ignored: &[usize]) -> Timeline<'h> {
         let slack = Tolerance::CLOCK_SLACK.seconds() * SECOND;
-        let (least, most) = clock_offset(parts.iter().map(|(entry, _)| *entry));
+        let (least, most, is_dated) = clock_offset(parts.iter().map(|(entry, _)| *entry));
         let mut events: Vec<Event<'h>> = Vec::with_capacity(parts.len());
         for &(entry, part) in parts {
             let exchange = entry.exchange;
@@ -197,7 +206,7 @@ impl<'h> Timeline<'h> {
             let received = (micros(exchange.received_at) + precision).max(sent + 1);
             let mut arrival = (sent - precision + least, received + most);
             let mut answer = arrival;
-            if let Some(date) = entry.server_time() {
+            if let Some(date) = entry.server_time().filter(|_| is_dated) {
                 let (from, to) = (micros(date) - slack, micros(date) + SECOND + slack);
                 arrival = (arrival.0.max(from - (received - sent)), arrival.1.min(to));
                 answer = (answer.0.max(from), answer.1.min(to));

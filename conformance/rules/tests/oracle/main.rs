@@ -150,6 +150,21 @@ fn no_rule_fails_on_what_a_lawful_limiter_reports() {
 }
 
 #[test]
+fn no_rule_fails_where_date_is_by_a_clock_that_stands_still_for_seconds() {
+    check(500, &(draw::script(true), 2..=10_i64), |(mut script, period)| {
+        (script.policy.ahead, script.policy.dated, script.policy.retry_date) = (0, true, false);
+        script.others = None;
+        let mut history = script.play();
+        for seen in &mut history.seen {
+            seen.date = seen.date.map(|date| date - date.rem_euclid(period));
+        }
+        let broken = broken(&history);
+        prop_assert!(broken.is_empty(), "{broken:?}\n{}", history.table());
+        Ok(())
+    });
+}
+
+#[test]
 fn what_a_lawful_limiter_reports_is_explained() {
     check(80, &draw::script(false), |script| {
         let history = script.play();
