@@ -92,17 +92,24 @@ pub(crate) fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> A
     )
 }
 
-/// The time from a refusal until the key may be used again, as the server announces it: by `Retry-After`, else by the reset. If the clocks
-/// of `Date` and of the judge differ by little, a `Retry-After` that is a time has passed when it has passed on both: a gateway may write
-/// `Date`.
+/// The time from a refusal until the key may be used again, as the server announces it: by `Retry-After`, else by the reset. A reset that
+/// comes a moment after `Retry-After`, because one of them is rounded, is awaited too: both must have passed for another refusal to be a
+/// fault. If the clocks of `Date` and of the judge differ by little, a `Retry-After` that is a time has passed when it has passed on both: a
+/// gateway may write `Date`.
 pub(crate) fn announced(refused: &Exchange) -> Option<Duration> {
     let response = refused.response()?;
     let asked_for = retry_after::read(response).ok().map(|retry_after| {
         let [by_date, by_own] = [answered_at(refused), refused.received_at].map(|at| retry_after.wait(at));
         if by_own - by_date <= Tolerance::MINUTE.duration() { by_date.max(by_own) } else { by_date }
     });
-    let reset = || Some(until(rate_limit::read(response).reset.integer()?, refused));
-    asked_for.or_else(reset).map(bounded)
+    let reset = rate_limit::read(response).reset.integer().map(|reset| until(reset, refused));
+    let announced = match (asked_for, reset) {
+        (Some(from), Some(reset)) if (from..=from.saturating_add(Tolerance::ROUNDING.duration())).contains(&reset) => {
+            Some(reset)
+        }
+        _ => asked_for.or(reset),
+    };
+    announced.map(bounded)
 }
 
 /// The time from a response to a Unix time, by the server's clock.
@@ -200,6 +207,16 @@ mod tests {
         assert_eq!(waits(3_595), 35, "Date is ahead");
         assert_eq!(waits(3_605), 30, "Date is behind");
         assert_eq!(waits(3_000), 30, "the clock of the judge is wrong");
+    }
+
+    #[test]
+    fn a_reset_a_moment_after_retry_after_is_awaited_and_no_other_one() {
+        let wait = |reset: i64| {
+            announced(&response(429, &[("retry-after", "14"), (rate_limit::RESET, &(3_600 + reset).to_string())]))
+        };
+        for (reset, seconds) in [(15, 15), (16, 16), (17, 14), (13, 14), (60, 14)] {
+            assert_eq!(wait(reset), Some(Duration::from_secs(seconds)), "{reset}");
+        }
     }
 
     #[test]
