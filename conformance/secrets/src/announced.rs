@@ -148,7 +148,9 @@ fn value_after<'t>(before: &[u8], name: &str, after: &'t [u8]) -> Option<&'t [u8
         return (token.len() < rest.len()).then(|| value(token));
     }
     let is_named_part = before.trim_ascii_end().ends_with(b"=") || skip_back(before, is_quoting).ends_with(b"=");
-    if is_named_part && let Some(blank) = blank_line(near) {
+    let after_blank_line =
+        |end: &[u8]| near.windows(end.len()).position(|window| window == end).map(|at| at + end.len());
+    if is_named_part && let Some(blank) = after_blank_line(b"\r\n\r\n").or_else(|| after_blank_line(b"\n\n")) {
         // The name of a part of a multipart form.
         let line = &rest[blank..rest.len().min(blank + LONGEST_VALUE)];
         return line.split(|byte| matches!(byte, b'\r' | b'\n')).next();
@@ -205,12 +207,6 @@ fn skip(text: &[u8], is_skipped: impl Fn(u8) -> bool) -> &[u8] {
 
 fn skip_back(text: &[u8], is_skipped: impl Fn(u8) -> bool) -> &[u8] {
     &text[..text.len() - text.iter().rev().take_while(|byte| is_skipped(**byte)).count()]
-}
-
-/// The end of the first blank line of a text.
-fn blank_line(text: &[u8]) -> Option<usize> {
-    let ends = [&b"\r\n\r\n"[..], b"\n\n"];
-    ends.iter().find_map(|end| text.windows(end.len()).position(|window| window == *end).map(|at| at + end.len()))
 }
 
 #[cfg(test)]

@@ -9,11 +9,10 @@
 //!
 //! Most runs of base64 characters or hexadecimal digits encode nothing. So only the legible parts of their decoded bytes are kept.
 
-use std::io::{BufRead, Read, Result};
+use std::io::BufRead;
 use std::ops::Range;
 
-use miniz_oxide::inflate::stream::{InflateState, inflate};
-use miniz_oxide::{DataFormat, MZFlush, MZStatus};
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 use super::LEAST_SECRET;
 
@@ -37,15 +36,12 @@ const LONGEST_HEADER: usize = 68 * 1024;
 const BETWEEN: u8 = 0;
 
 /// A decoded text.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Layer {
     /// The decoded bytes.
     pub(super) bytes: Vec<u8>,
     /// The place in the text that each decoded byte comes from: its first index, and the one after its last.
     places: Vec<(u32, u32)>,
-    is_legible: Legible,
-    /// The index in `bytes` at which the present legible part begins.
-    part: usize,
 }
 
 /// A predicate that returns true if a secret may contain a byte.
@@ -57,33 +53,9 @@ pub(super) fn is_printed(byte: u8) -> bool {
 }
 
 impl Layer {
-    fn new(is_legible: Legible) -> Layer {
-        Layer { bytes: Vec::new(), places: Vec::new(), is_legible, part: 0 }
-    }
-
     fn push(&mut self, byte: u8, place: Range<usize>) {
         self.bytes.push(byte);
         self.places.push((place.start as u32, place.end as u32));
-    }
-
-    /// Adds a byte if it is legible. Any other byte ends the part before it.
-    fn push_legible(&mut self, byte: u8, place: Range<usize>) {
-        if (self.is_legible)(byte) {
-            self.push(byte, place);
-        } else {
-            self.end_part(place.start);
-        }
-    }
-
-    /// Ends a legible part. A part that is too short for a secret is removed.
-    fn end_part(&mut self, at: usize) {
-        if self.bytes.len() - self.part < LEAST_SECRET {
-            self.bytes.truncate(self.part);
-            self.places.truncate(self.part);
-        } else {
-            self.push(BETWEEN, at..at);
-        }
-        self.part = self.bytes.len();
     }
 
     /// The part of the text that these decoded bytes come from.
@@ -95,29 +67,23 @@ impl Layer {
 /// The layers of a text that differ from it, for secrets of legible bytes.
 pub(super) fn layers(text: &[u8], is_legible: Legible) -> Vec<Layer> {
     let mut layers: Vec<Layer> = escapes(text).into_iter().collect();
-    let runs = runs(text, LEAST_BASE64, |byte| sextet(byte).is_some());
-    if !runs.is_empty() {
-        layers.extend((0..4).map(|shift| base64(text, &runs, shift, is_legible)));
-    }
-    // Hexadecimal digits are characters of base64.
-    let mut digits = Vec::new();
-    for run in runs.iter().filter(|run| run.len() >= LEAST_HEX) {
-        let inside = self::runs(&text[run.clone()], LEAST_HEX, |byte| byte.is_ascii_hexdigit());
-        digits.extend(inside.into_iter().map(|part| part.start + run.start..part.end + run.start));
-    }
-    if !digits.is_empty() {
-        layers.extend((0..2).map(|shift| hex(text, &digits, shift, is_legible)));
-    }
+    layers.extend(coded::<6, 4>(text, LEAST_BASE64, sextet, is_legible));
+    layers.extend(coded::<4, 2>(text, LEAST_HEX, |byte| char::from(byte).to_digit(16), is_legible));
     layers.extend(compressed(text));
     layers
 }
 
-/// The maximal runs of bytes that satisfy a predicate, with at least this number of bytes.
-fn runs(text: &[u8], least: usize, is_in: impl Fn(u8) -> bool) -> Vec<Range<usize>> {
-    let mut runs = Vec::new();
-    let mut start = 0;
+/// The layers that runs of at least so many digits encode, where a digit stands for `BITS` bits: one for each of the `PLACES` digits of a run
+/// at which the encoding may begin.
+fn coded<const BITS: u32, const PLACES: usize>(
+    text: &[u8],
+    least: usize,
+    digit: impl Fn(u8) -> Option<u32>,
+    is_legible: Legible,
+) -> Vec<Layer> {
+    let (mut runs, mut start) = (Vec::new(), 0);
     for end in 0..=text.len() {
-        if text.get(end).is_some_and(|byte| is_in(*byte)) {
+        if text.get(end).is_some_and(|byte| digit(*byte).is_some()) {
             continue;
         }
         if end - start >= least {
@@ -125,7 +91,31 @@ fn runs(text: &[u8], least: usize, is_in: impl Fn(u8) -> bool) -> Vec<Range<usiz
         }
         start = end + 1;
     }
-    runs
+    let (mut layers, mut decoded) = (Vec::new(), Vec::new());
+    for place in (0..PLACES).filter(|_| !runs.is_empty()) {
+        let mut layer = Layer::default();
+        for run in &runs {
+            let (start, mut value, mut bits) = (run.start + place, 0, 0);
+            decoded.clear();
+            for (at, digit) in (start..).zip(text[start..run.end].iter().filter_map(|byte| digit(*byte))) {
+                value = value << BITS | digit;
+                bits += BITS;
+                if bits >= 8 {
+                    bits -= 8;
+                    // The byte ends before the last `bits` bits of this digit, and begins in the one before.
+                    decoded.push(((value >> bits) as u8, at - 1..at + 1));
+                }
+            }
+            for part in decoded.chunk_by(|(one, _), (next, _)| is_legible(*one) == is_legible(*next)) {
+                if is_legible(part[0].0) && part.len() >= LEAST_SECRET {
+                    part.iter().for_each(|(byte, place)| layer.push(*byte, place.clone()));
+                    layer.push(BETWEEN, run.end..run.end);
+                }
+            }
+        }
+        layers.push(layer);
+    }
+    layers
 }
 
 /// The text without escapes, if it has any.
@@ -133,7 +123,7 @@ pub(super) fn escapes(text: &[u8]) -> Option<Layer> {
     if !text.iter().any(|byte| matches!(byte, b'%' | b'\\' | b'&')) {
         return None;
     }
-    let mut layer = Layer::new(is_printed);
+    let mut layer = Layer::default();
     let (mut at, mut is_escaped) = (0, false);
     while at < text.len() {
         let (byte, length) = escape(&text[at..]).unwrap_or((text[at], 1));
@@ -156,13 +146,11 @@ fn escape(text: &[u8]) -> Option<(u8, usize)> {
         [b'\\', b'x', rest @ ..] => Some((digits(rest, 16, 2, 2)?.0, 4)),
         [b'\\', b'0'..=b'3', ..] => Some((digits(&text[1..], 8, 3, 3)?.0, 4)),
         [b'\\', escaped, ..] if escaped.is_ascii_punctuation() => Some((*escaped, 2)),
-        [b'&', b'#', b'x' | b'X', rest @ ..] => {
-            let (byte, length) = digits(rest, 16, 1, 6)?;
-            Some((byte, 3 + length + usize::from(rest.get(length) == Some(&b';'))))
-        }
         [b'&', b'#', rest @ ..] => {
-            let (byte, length) = digits(rest, 10, 1, 6)?;
-            Some((byte, 2 + length + usize::from(rest.get(length) == Some(&b';'))))
+            let hex = rest.strip_prefix(b"x").or_else(|| rest.strip_prefix(b"X"));
+            let (byte, length) = digits(hex.unwrap_or(rest), if hex.is_some() { 16 } else { 10 }, 1, 6)?;
+            let length = 2 + usize::from(hex.is_some()) + length;
+            Some((byte, length + usize::from(text.get(length) == Some(&b';'))))
         }
         [b'&', rest @ ..] => {
             let entity = ENTITIES.split(' ').find(|entity| rest.starts_with(&entity.as_bytes()[1..]))?;
@@ -188,48 +176,16 @@ const ENTITIES: &str = "&amp; <lt; >gt; \"quot; 'apos; !excl; #num; $dollar; %pe
     `grave; `DiacriticalGrave; {lcub; {lbrace; |verbar; |vert; |VerticalLine; }rcub; }rbrace; -dash;";
 
 /// The value of a base64 character of either alphabet, from 0 to 63.
-fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' | b'-' => Some(62),
-        b'/' | b'_' => Some(63),
-        _ => None,
-    }
-}
-
-/// The layer that runs of base64 characters encode, if the encoding begins at this index of each run, from 0 to 3.
-fn base64(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) -> Layer {
-    let mut layer = Layer::new(is_legible);
-    for run in runs {
-        let (mut value, mut bits) = (0_u32, 0_u8);
-        let start = run.start + shift;
-        for (at, byte) in (start..).zip(&text[start..run.end]) {
-            value = value << 6 | u32::from(sextet(*byte).unwrap_or_default());
-            bits += 6;
-            if bits >= 8 {
-                bits -= 8;
-                // The byte ends before the last `bits` bits of this character, and begins in the one before.
-                layer.push_legible((value >> bits) as u8, at - 1..at + 1);
-            }
-        }
-        layer.end_part(run.end);
-    }
-    layer
-}
-
-/// The layer that runs of hexadecimal digits encode, if the encoding begins at this index of each run, 0 or 1.
-fn hex(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) -> Layer {
-    let mut layer = Layer::new(is_legible);
-    for run in runs {
-        for at in (run.start + shift..run.end - 1).step_by(2) {
-            let digit = |at: usize| char::from(text[at]).to_digit(16).unwrap_or_default();
-            layer.push_legible((digit(at) << 4 | digit(at + 1)) as u8, at..at + 2);
-        }
-        layer.end_part(run.end);
-    }
-    layer
+fn sextet(byte: u8) -> Option<u32> {
+    let value = match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    };
+    Some(value.into())
 }
 
 /// The layers that compressed members in a text encode, also if their ends are missing.
@@ -237,15 +193,17 @@ fn compressed(text: &[u8]) -> Vec<Layer> {
     let (mut layers, mut left) = (Vec::new(), MOST_INFLATED);
     // What is no member may begin like one.
     let members = (0..text.len()).filter_map(|at| Some((at, member(&text[at..])?)));
-    for (at, (format, header)) in members.take(MOST_TRIES) {
-        let (bytes, length) = inflated(&text[at + header..], format, left);
-        if bytes.len() < LEAST_SECRET {
+    for (at, (header, format)) in members.take(MOST_TRIES) {
+        let flags = inflate_flags::TINFL_FLAG_HAS_MORE_INPUT | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+        let mut bytes = vec![0; left];
+        let (_, read, written) =
+            decompress(&mut DecompressorOxide::new(), &text[at + header..], &mut bytes, 0, flags | format);
+        if written < LEAST_SECRET {
             continue;
         }
-        left -= bytes.len();
-        let end = at + header + length;
-        let mut layer = Layer::new(|_| true);
-        bytes.into_iter().for_each(|byte| layer.push(byte, at..end));
+        left -= written;
+        let mut layer = Layer::default();
+        bytes[..written].iter().for_each(|byte| layer.push(*byte, at..at + header + read));
         layers.push(layer);
         if layers.len() == MOST_MEMBERS || left == 0 {
             break;
@@ -254,57 +212,31 @@ fn compressed(text: &[u8]) -> Vec<Layer> {
     layers
 }
 
-/// The format of a compressed member that begins here, and the length of its header before the format.
-fn member(text: &[u8]) -> Option<(DataFormat, usize)> {
+/// The length of the header of a compressed member that begins here, and the flag of the format that follows.
+fn member(text: &[u8]) -> Option<(usize, u32)> {
     match text {
-        [0x1f, 0x8b, 8, ..] => {
-            let header = &text[..text.len().min(LONGEST_HEADER)];
-            let mut rest = header;
-            skip_gzip_header(&mut rest).ok()?;
-            Some((DataFormat::Raw, header.len() - rest.len()))
-        }
+        [0x1f, 0x8b, 8, ..] => Some((gzip_header(&text[..text.len().min(LONGEST_HEADER)])?, 0)),
         // A member with a preset dictionary (bit 5) cannot be decoded.
         [first @ 0x78, second, ..] if u16::from_be_bytes([*first, *second]) % 31 == 0 && second & 0x20 == 0 => {
-            Some((DataFormat::Zlib, 0))
+            Some((0, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER))
         }
         _ => None,
     }
 }
 
-/// Skips the header of a gzip member (RFC 1952, section 2.3). It is an error if the text ends within the header.
-fn skip_gzip_header(text: &mut &[u8]) -> Result<()> {
-    let mut header = [0; 10];
-    text.read_exact(&mut header)?;
-    let [has_check, has_extra, has_name, has_comment] = [1, 2, 3, 4].map(|bit| header[3] >> bit & 1 == 1);
-    if has_extra {
-        let mut length = [0; 2];
-        text.read_exact(&mut length)?;
-        std::io::copy(&mut text.take(u16::from_le_bytes(length).into()), &mut std::io::sink())?;
+/// The length of the header of a gzip member (RFC 1952, section 2.3). `None` if the text ends within its fixed parts.
+fn gzip_header(text: &[u8]) -> Option<usize> {
+    let mut rest = text.get(10..)?;
+    let has = |bit: u8| text[3] >> bit & 1 == 1;
+    if has(2) {
+        let (length, extra) = rest.split_first_chunk()?;
+        rest = extra.get(usize::from(u16::from_le_bytes(*length))..)?;
     }
-    for _ in 0..usize::from(has_name) + usize::from(has_comment) {
-        text.skip_until(0)?;
+    for _ in [3, 4].into_iter().filter(|bit| has(*bit)) {
+        rest.skip_until(0).ok()?;
     }
-    if has_check {
-        text.read_exact(&mut [0; 2])?;
-    }
-    Ok(())
-}
-
-/// The decompressed bytes of a member, at most so many, and the number of bytes that encode them.
-fn inflated(text: &[u8], format: DataFormat, at_most: usize) -> (Vec<u8>, usize) {
-    let mut state = InflateState::new_boxed(format);
-    let (mut bytes, mut read, mut buffer) = (Vec::new(), 0, [0; 4096]);
-    while bytes.len() < at_most {
-        let room = buffer.len().min(at_most - bytes.len());
-        let step = inflate(&mut state, &text[read..], &mut buffer[..room], MZFlush::None);
-        read += step.bytes_consumed;
-        bytes.extend_from_slice(&buffer[..step.bytes_written]);
-        let is_stuck = step.bytes_consumed == 0 && step.bytes_written == 0;
-        if step.status != Ok(MZStatus::Ok) || is_stuck {
-            break;
-        }
-    }
-    (bytes, read)
+    rest = if has(1) { rest.get(2..)? } else { rest };
+    Some(text.len() - rest.len())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 //! ```
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -48,9 +48,8 @@ pub const HIDDEN: &str = "(hidden)";
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<Secret>,
+    /// The index of each secret.
     known: HashMap<String, usize>,
-    /// The number of bytes of the longest secret.
-    longest: usize,
     /// The search, built when it is first needed after the last secret was added.
     search: OnceLock<Arc<Search>>,
 }
@@ -84,13 +83,11 @@ impl Redactor {
     }
 
     fn add(&mut self, secret: &str, replacement: String, has_parts: bool) {
-        if secret.is_empty() || self.known.contains_key(secret) {
-            return;
+        if !secret.is_empty() && !self.known.contains_key(secret) {
+            self.known.insert(secret.to_owned(), self.secrets.len());
+            self.secrets.push(Secret { text: secret.to_owned(), replacement, has_parts });
+            self.search = OnceLock::new();
         }
-        self.known.insert(secret.to_owned(), self.secrets.len());
-        self.longest = self.longest.max(secret.len());
-        self.secrets.push(Secret { text: secret.to_owned(), replacement, has_parts });
-        self.search = OnceLock::new();
     }
 
     /// The number of secrets.
@@ -156,11 +153,7 @@ impl Redactor {
     /// The text with every secret replaced.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
-        let pieces = self.pieces(text).into_iter().map(|piece| match piece {
-            Piece::Text(text) => text,
-            Piece::Secret(replacement) => replacement,
-        });
-        pieces.collect()
+        String::from_utf8_lossy(&self.redact_bytes(text.as_bytes())).into_owned()
     }
 
     /// The bytes with every secret replaced, also where they are not UTF-8.
@@ -175,8 +168,8 @@ impl Redactor {
     pub fn redact_beginning(&self, bytes: &[u8], at_most: usize) -> (Vec<u8>, bool) {
         /// The longest encoding of a byte is an escape within another one.
         const LONGEST_ENCODING: usize = 12;
-        let read = &bytes[..bytes.len().min(at_most + self.longest * LONGEST_ENCODING)];
         let end = bytes.len().min(at_most);
+        let read = &bytes[..bytes.len().min(at_most + self.search().longest * LONGEST_ENCODING)];
         let mut redacted = Vec::with_capacity(end);
         let mut done = 0;
         for (place, replacement) in self.found(read).into_iter().filter(|(place, _)| place.start < end) {
@@ -199,15 +192,14 @@ impl Redactor {
             done = place.end;
             let shown = &bytes[place];
             let found = self.search().find(shown, true).into_iter().find(|found| found.place == (0..shown.len()));
-            let form = found.map(|found| (found.offset, &self.search().forms[found.form]));
-            let replacement = form.map(|(_, form)| self.secrets[form.secret].replacement.as_bytes());
-            let Some(((offset, form), replacement)) =
-                form.zip(replacement).filter(|((_, form), replacement)| form.text.len() == replacement.len())
-            else {
+            let form = found.map(|found| (found.part.unwrap_or_default(), &self.search().forms[found.form]));
+            let form =
+                form.map(|(offset, form)| (offset, &form.text, self.secrets[form.secret].replacement.as_bytes()));
+            let Some((offset, sought, new)) = form.filter(|(_, sought, new)| sought.len() == new.len()) else {
                 text.extend_from_slice(plain.as_bytes());
                 continue;
             };
-            for ((byte, sought), new) in shown.iter().zip(&form.text[offset..]).zip(&replacement[offset..]) {
+            for ((byte, sought), new) in shown.iter().zip(&sought[offset..]).zip(&new[offset..]) {
                 text.push(match *byte {
                     same if same == *sought => *new,
                     b' ' if *sought == b'+' => b' ',
@@ -235,12 +227,12 @@ impl Redactor {
         let mut found = self.search().find_decoded(text, DEPTH);
         found.sort_by_key(|found| (found.place.start, Reverse(found.place.end)));
         let mut places: Vec<(Range<usize>, &str)> = Vec::new();
-        for Found { place, form, is_part, .. } in found {
+        for Found { place, form, part } in found {
             match places.last_mut() {
                 Some((last, _)) if place.start < last.end => last.end = last.end.max(place.end),
                 _ => {
                     let secret = &self.secrets[self.search().forms[form].secret];
-                    places.push((place, if is_part { HIDDEN } else { &secret.replacement }));
+                    places.push((place, if part.is_some() { HIDDEN } else { &secret.replacement }));
                 }
             }
         }
@@ -265,6 +257,7 @@ struct Form {
 }
 
 /// A pattern of the automaton: a form, or a part of one.
+#[derive(Default)]
 struct Pattern {
     /// The indices of the forms that have the pattern, except for case.
     forms: Vec<usize>,
@@ -276,9 +269,8 @@ struct Pattern {
 struct Found {
     place: Range<usize>,
     form: usize,
-    /// The index in the form at which the part begins.
-    offset: usize,
-    is_part: bool,
+    /// The index in the form at which a part begins; `None` for a whole form.
+    part: Option<usize>,
 }
 
 /// A search for all secrets at once.
@@ -286,32 +278,24 @@ struct Search {
     automaton: AhoCorasick,
     patterns: Vec<Pattern>,
     forms: Vec<Form>,
+    /// The number of bytes of the longest secret.
+    longest: usize,
     is_legible: Legible,
 }
 
-/// The byte in lower case, or a space for a plus sign, to compare texts without regard to both.
-fn fold(byte: u8) -> u8 {
-    if byte == b'+' { b' ' } else { byte.to_ascii_lowercase() }
-}
-
+/// The text in lower case, with spaces for plus signs, to compare texts without regard to both.
 fn folded(text: &[u8]) -> Vec<u8> {
-    text.iter().copied().map(fold).collect()
+    text.iter().map(|byte| if *byte == b'+' { b' ' } else { byte.to_ascii_lowercase() }).collect()
 }
 
 impl Search {
     fn new(secrets: &[Secret]) -> Search {
         let mut forms: Vec<Form> = Vec::new();
-        let (mut patterns, mut texts) = (Vec::<Pattern>::new(), Vec::new());
-        let mut of_whole: HashMap<Vec<u8>, Range<usize>> = HashMap::new();
+        let mut patterns: BTreeMap<Vec<u8>, Pattern> = BTreeMap::new();
         for (secret, Secret { text, .. }) in secrets.iter().enumerate() {
             let mut form = text.as_bytes().to_vec();
             loop {
-                let of_form = of_whole.entry(folded(&form)).or_insert_with(|| {
-                    let first = patterns.len();
-                    add_pattern(&mut patterns, &mut texts, &form, None);
-                    first..patterns.len()
-                });
-                patterns[of_form.clone()].iter_mut().for_each(|pattern| pattern.forms.push(forms.len()));
+                patterns.entry(folded(&form)).or_default().forms.push(forms.len());
                 let next = escapes(&form).map(|layer| layer.bytes);
                 forms.push(Form { text: form, secret });
                 match next.filter(|next| next.len() >= LEAST_DISTINCT && next.len() < text.len() && next.is_ascii()) {
@@ -320,35 +304,34 @@ impl Search {
                 }
             }
         }
-        let mut of_part: HashSet<Vec<u8>> = HashSet::new();
         for (at, form) in forms.iter().enumerate().filter(|(_, form)| secrets[form.secret].has_parts) {
             for (offset, part) in form.text.windows(PART).enumerate() {
-                let is_new = !of_whole.contains_key(&folded(part)) && of_part.insert(folded(part));
-                if is_new && !is_ordinary(&String::from_utf8_lossy(part)) {
-                    let first = patterns.len();
-                    add_pattern(&mut patterns, &mut texts, part, Some(offset));
-                    patterns[first..].iter_mut().for_each(|pattern| pattern.forms.push(at));
+                if !is_ordinary(&String::from_utf8_lossy(part)) {
+                    patterns.entry(folded(part)).or_insert(Pattern { forms: vec![at], part: Some(offset) });
                 }
             }
         }
         // Secrets become known one by one, and texts are short: the other kinds of automata take longer to build than they save.
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::NoncontiguousNFA))
-            .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
-            .build(&texts)
+            .build(patterns.keys())
             .unwrap_or_else(|_| unreachable!("the secrets of a run or a recording are by far fewer than two billion"));
         // The value of a variable may be of several lines, or of letters beyond ASCII.
         let are_printed = secrets.iter().all(|secret| secret.text.bytes().all(is_printed));
-        let is_legible: Legible = if are_printed { is_printed } else { |_| true };
-        Search { automaton, patterns, forms, is_legible }
+        Search {
+            automaton,
+            patterns: patterns.into_values().collect(),
+            forms,
+            longest: secrets.iter().map(|secret| secret.text.len()).max().unwrap_or_default(),
+            is_legible: if are_printed { is_printed } else { |_| true },
+        }
     }
 
     /// The secrets in a text without its layers, from left to right and without overlap.
     fn find(&self, text: &[u8], is_outermost: bool) -> Vec<Found> {
-        let mut all = Vec::new();
-        let mut at = 0;
-        while let Some(found) = self.automaton.find(Input::new(text).range(at..)) {
+        let (folded_text, mut all, mut at) = (folded(text), Vec::new(), 0);
+        while let Some(found) = self.automaton.find(Input::new(&folded_text).range(at..)) {
             let pattern = &self.patterns[found.pattern().as_usize()];
             let place = found.range();
             at = place.start + 1;
@@ -362,9 +345,10 @@ impl Search {
             };
             let offset = pattern.part.unwrap_or_default();
             // A part goes on as far as the text goes on like the form.
-            let rest = self.forms[form].text[offset + shown.len()..].iter().zip(&text[place.end..]);
-            at = place.end + rest.take_while(|(sought, shown)| fold(**sought) == fold(**shown)).count();
-            all.push(Found { place: place.start..at, form, offset, is_part: pattern.part.is_some() });
+            let rest = folded(&self.forms[form].text[offset + shown.len()..]);
+            at = place.end
+                + rest.iter().zip(&folded_text[place.end..]).take_while(|(sought, shown)| sought == shown).count();
+            all.push(Found { place: place.start..at, form, part: pattern.part });
         }
         all
     }
@@ -379,15 +363,6 @@ impl Search {
             }
         }
         all
-    }
-}
-
-/// Adds a pattern for a text, and a second one with spaces for its plus signs.
-fn add_pattern(patterns: &mut Vec<Pattern>, texts: &mut Vec<Vec<u8>>, text: &[u8], part: Option<usize>) {
-    let with_spaces: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
-    for pattern in std::iter::once(text.to_vec()).chain((with_spaces != text).then_some(with_spaces)) {
-        patterns.push(Pattern { forms: Vec::new(), part });
-        texts.push(pattern);
     }
 }
 

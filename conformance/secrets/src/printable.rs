@@ -16,28 +16,20 @@ impl Printable {
     /// Text with styles (colours, bold). Any other escape sequence in it is escaped.
     #[must_use]
     pub fn styled(text: &str) -> Printable {
-        Printable(escaped(text, true, true))
+        Printable(escaped(text, true, true, in_braces))
     }
 
     /// A document for programs, such as XML, or commands for GitHub Actions. Its lines may begin with anything.
     #[must_use]
     pub fn document(text: &str) -> Printable {
-        Printable(escaped(text, false, false))
+        Printable(escaped(text, false, false, in_braces))
     }
 
     /// JSON, or lines of JSON. Every character that is not shown becomes an escape of JSON, which means the same character.
     #[must_use]
     pub fn json(text: &str) -> Printable {
-        let mut out = String::with_capacity(text.len());
-        for (at, c) in text.char_indices() {
-            if is_printable(c) && !begins_command(&text[at..]) {
-                out.push(c);
-            } else {
-                let units = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
-                out.push_str(&units);
-            }
-        }
-        Printable(out)
+        let in_units = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+        Printable(escaped(text, false, false, in_units))
     }
 
     /// The text without white space at its end.
@@ -74,10 +66,15 @@ pub fn printable(text: &str) -> String {
     if is_plain_ascii(text) && !text.contains("::") && !text.contains("##") {
         return text.to_owned();
     }
-    escaped(text, false, true)
+    escaped(text, false, true, in_braces)
 }
 
-fn escaped(text: &str, keeps_styles: bool, escapes_commands: bool) -> String {
+/// An escape as Rust writes it: `\u{1b}`.
+fn in_braces(c: char) -> String {
+    c.escape_unicode().to_string()
+}
+
+fn escaped(text: &str, keeps_styles: bool, escapes_commands: bool, escape: fn(char) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     // A command may have white space and styles before it.
     let mut is_line_start = true;
@@ -92,7 +89,7 @@ fn escaped(text: &str, keeps_styles: bool, escapes_commands: bool) -> String {
         if is_printable(c) && !is_of_github && !begins_command(rest) {
             out.push(c);
         } else {
-            out.extend(c.escape_unicode());
+            out.push_str(&escape(c));
         }
         is_line_start = c == '\n' || is_line_start && c.is_whitespace();
         rest = &rest[c.len_utf8()..];
@@ -120,38 +117,35 @@ pub fn is_plain_ascii(text: &str) -> bool {
     text.as_bytes().iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Returns true if a character may be shown as it is.
+/// Returns true if a character may be shown as it is: it controls nothing, sets no direction of text, is no noncharacter, and neither takes no
+/// room nor looks like a space, as characters that programs may ignore and blanks of scripts do.
 #[must_use]
 pub fn is_printable(c: char) -> bool {
-    let acts =
-        c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}');
-    let directs = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_noncharacter = matches!(c, '\u{fdd0}'..='\u{fdef}') || u32::from(c) & 0xfffe == 0xfffe;
-    !(acts || directs || is_noncharacter || is_invisible(c))
-}
-
-/// Returns true if a character takes no room, or looks like a space: characters that programs may ignore, and blanks of scripts.
-fn is_invisible(c: char) -> bool {
-    matches!(
+    let controls = c.is_control() && c != '\n' && c != '\t';
+    let is_last_of_plane = u32::from(c) & 0xfffe == 0xfffe;
+    let is_hidden = matches!(
         c,
         '\u{ad}'
             | '\u{34f}'
+            | '\u{61c}'
             | '\u{115f}'..='\u{1160}'
             | '\u{17b4}'..='\u{17b5}'
             | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200d}'
-            | '\u{2060}'..='\u{2065}'
-            | '\u{206a}'..='\u{206f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
             | '\u{2800}'
             | '\u{3164}'
+            | '\u{fdd0}'..='\u{fdef}'
             | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fff8}'
+            | '\u{fff0}'..='\u{fffb}'
             | '\u{1bca0}'..='\u{1bca3}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'
-    )
+    );
+    !(controls || is_last_of_plane || is_hidden)
 }
 
 #[cfg(test)]
