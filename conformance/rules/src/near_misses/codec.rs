@@ -3,30 +3,40 @@
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 
-/// Makes an enumeration of codecs that are named in the table, with the words for reports.
+/// Makes an enumeration of codecs: each with its name in the table, its words for reports, and the text that it writes of a value.
 macro_rules! codecs {
-    ($(#[$meta:meta])* $visibility:vis enum $name:ident { $($variant:ident $text:literal $described:literal,)* }) => {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis enum $name:ident($value:ident: $type:ty) {
+            $($codec:ident $text:literal $described:literal => $written:expr,)*
+        }
+    ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         $visibility enum $name {
-            /// As it is.
-            Plain,
-            $(#[doc = $described] $variant,)*
+            $(#[doc = $described] $codec,)*
         }
 
         impl $name {
-            /// The codecs that change what they write, each with its name in the table and its words.
-            const CHANGES: &[($name, &str, &str)] = &[$(($name::$variant, $text, $described),)*];
+            const ALL: &[($name, &str)] = &[$(($name::$codec, $text),)*];
 
             /// The codec with this name in the table; without a name, the plain form.
             pub(super) fn named(name: &str) -> Option<$name> {
-                let known = Self::CHANGES.iter().find(|(_, text, _)| *text == name).map(|(codec, ..)| *codec);
-                known.or_else(|| name.is_empty().then_some($name::Plain))
+                Self::ALL.iter().find(|(_, text)| *text == name).map(|(codec, _)| *codec)
             }
 
             /// The codec in words.
             pub(super) fn described(self) -> &'static str {
-                Self::CHANGES.iter().find(|(codec, ..)| *codec == self).map_or("", |(.., described)| described)
+                match self {
+                    $($name::$codec => $described,)*
+                }
+            }
+
+            /// The value as the codec writes it.
+            pub(super) fn written(self, $value: $type) -> String {
+                match self {
+                    $($name::$codec => $written,)*
+                }
             }
         }
     };
@@ -34,122 +44,87 @@ macro_rules! codecs {
 
 codecs! {
     /// A way to write an integer: a category, or the identifier of an animal.
-    pub(super) enum NumberCodec {
-        Hex "hex" "in hexadecimal",
-        Octal "octal" "in octal",
-        Binary "binary" "in binary",
-        FullWidth "fullwidth" "in full-width digits",
-        Arabic "arabic" "in Arabic digits",
-        Plus32 "plus2^32" "+ 2^32",
-        Plus64 "plus2^64" "+ 2^64",
-        Plus128 "plus2^128" "+ 2^128",
-        Padded "padded" "with leading zeros",
-        Negated "negated" "negated",
-        Percent "percent" "percent-encoded",
-        Underscored "underscored" "with an underscore",
-        Neighbour "neighbour" "of a neighbour",
-    }
-}
-
-impl NumberCodec {
-    /// Writes a number.
-    pub(super) fn apply(self, number: i64) -> String {
-        let in_digits = |zero: char| {
-            let digit = |c: char| c.to_digit(10).and_then(|digit| char::from_u32(u32::from(zero) + digit)).unwrap_or(c);
-            number.to_string().chars().map(digit).collect()
-        };
-        let (sign, size) = (if number < 0 { "-" } else { "" }, number.unsigned_abs());
-        match self {
-            NumberCodec::Plain => number.to_string(),
-            NumberCodec::Hex => format!("{sign}{size:#x}"),
-            NumberCodec::Octal => format!("{sign}{size:#o}"),
-            NumberCodec::Binary => format!("{sign}{size:#b}"),
-            NumberCodec::FullWidth => in_digits('\u{ff10}'),
-            NumberCodec::Arabic => in_digits('\u{660}'),
-            NumberCodec::Plus32 => (i128::from(number) + (1 << 32)).to_string(),
-            NumberCodec::Plus64 => (i128::from(number) + (1 << 64)).to_string(),
-            NumberCodec::Plus128 => plus_2_to_the_128(number),
-            NumberCodec::Padded => format!("{sign}000{size}"),
-            NumberCodec::Negated => (-i128::from(number)).to_string(),
-            NumberCodec::Percent => percent(number.to_string().as_bytes()),
-            NumberCodec::Underscored => {
-                let text = number.to_string();
-                format!("{}_{}", &text[..text.len() - 1], &text[text.len() - 1..])
-            }
+    pub(super) enum NumberCodec(number: i64) {
+        Plain "" "as it is" => number.to_string(),
+        Hex "hex" "in hexadecimal" => signed(number, &format!("{:#x}", number.unsigned_abs())),
+        Octal "octal" "in octal" => signed(number, &format!("{:#o}", number.unsigned_abs())),
+        Binary "binary" "in binary" => signed(number, &format!("{:#b}", number.unsigned_abs())),
+        FullWidth "fullwidth" "in full-width digits" => in_digits(number, '\u{ff10}'),
+        Arabic "arabic" "in Arabic digits" => in_digits(number, '\u{660}'),
+        Plus32 "plus2^32" "+ 2^32" => (i128::from(number) + (1 << 32)).to_string(),
+        Plus64 "plus2^64" "+ 2^64" => (i128::from(number) + (1 << 64)).to_string(),
+        Plus128 "plus2^128" "+ 2^128" => plus_2_to_the_128(number),
+        Padded "padded" "with leading zeros" => signed(number, &format!("000{}", number.unsigned_abs())),
+        Negated "negated" "negated" => (-i128::from(number)).to_string(),
+        Percent "percent" "percent-encoded" => percent(number.to_string().as_bytes()),
+        Underscored "underscored" "with an underscore" => {
+            let text = number.to_string();
+            format!("{}_{}", &text[..text.len() - 1], &text[text.len() - 1..])
+        },
+        Neighbour "neighbour" "of a neighbour" => {
             // Beyond 2^53 a double cannot tell neighbours apart, and 32 bits hold none of the ids.
-            NumberCodec::Neighbour if size > 1 << 53 => (number ^ 1).to_string(),
-            NumberCodec::Neighbour => number.wrapping_add(1 << 33).to_string(),
-        }
+            let is_large = number.unsigned_abs() > 1 << 53;
+            if is_large { number ^ 1 } else { number.wrapping_add(1 << 33) }.to_string()
+        },
     }
 }
 
 codecs! {
     /// A way to change the key.
-    pub enum KeyCodec {
-        Percent "percent" "percent-encoded",
-        PercentLast "percent-last" "with its last character percent-encoded",
-        Upper "upper" "in upper case",
-        Lower "lower" "in lower case",
-        Toggle "toggle" "in another case",
-        Base64 "base64" "in base64",
-        Base64Url "base64url" "in base64url",
-        Hex "hex" "in hexadecimal",
-        Reversed "reversed" "reversed",
-        Headless "headless" "without its first character",
-        Shorter "shorter" "without its last character",
-        Half "half" "without its last third",
-        OtherEnd "other-end" "with another last character",
-        OtherFirst "other-first" "with another first character",
-        OtherMiddle "other-middle" "with another character in the middle",
-        Swapped "swapped" "with its last two characters exchanged",
-        Unpunctuated "unpunctuated" "without its punctuation",
-        Doubled "doubled" "twice",
-        BasicUser "basic-user" "as the user of Basic",
-        BasicPassword "basic-password" "as the password of Basic",
-        BasicBoth "basic-both" "as user and password of Basic",
+    pub enum KeyCodec(key: &str) {
+        Plain "" "as it is" => key.to_owned(),
+        Percent "percent" "percent-encoded" => percent(key.as_bytes()),
+        PercentLast "percent-last" "with its last character percent-encoded" => {
+            let (beginning, last) = key.split_at(key.len() - 1);
+            format!("{beginning}{}", percent(last.as_bytes()))
+        },
+        Upper "upper" "in upper case" => key.to_ascii_uppercase(),
+        Lower "lower" "in lower case" => key.to_ascii_lowercase(),
+        Toggle "toggle" "in another case" => toggle_case(key),
+        Base64 "base64" "in base64" => BASE64_STANDARD.encode(key),
+        Base64Url "base64url" "in base64url" => BASE64_URL_SAFE_NO_PAD.encode(key),
+        Hex "hex" "in hexadecimal" => key.bytes().map(|byte| format!("{byte:02x}")).collect(),
+        Reversed "reversed" "reversed" => key.chars().rev().collect(),
+        Headless "headless" "without its first character" => key[1..].to_owned(),
+        Shorter "shorter" "without its last character" => key[..key.len() - 1].to_owned(),
+        Half "half" "without its last third" => key[..key.len() * 2 / 3].to_owned(),
+        OtherEnd "other-end" "with another last character" => with_another_character(key, key.len() - 1),
+        OtherFirst "other-first" "with another first character" => with_another_character(key, 0),
+        OtherMiddle "other-middle" "with another character in the middle" => with_another_character(key, key.len() / 2),
+        Swapped "swapped" "with its last two characters exchanged" => {
+            let (beginning, end) = key.split_at(key.len().saturating_sub(2));
+            format!("{beginning}{}", end.chars().rev().collect::<String>())
+        },
+        Unpunctuated "unpunctuated" "without its punctuation" => key.chars().filter(char::is_ascii_alphanumeric).collect(),
+        Doubled "doubled" "twice" => key.repeat(2),
+        BasicUser "basic-user" "as the user of Basic" => BASE64_STANDARD.encode(format!("{key}:")),
+        BasicPassword "basic-password" "as the password of Basic" => BASE64_STANDARD.encode(format!(":{key}")),
+        BasicBoth "basic-both" "as user and password of Basic" => BASE64_STANDARD.encode(format!("{key}:{key}")),
     }
 }
 
 impl KeyCodec {
     /// The codecs that change a key.
     pub fn changes() -> impl Iterator<Item = KeyCodec> {
-        KeyCodec::CHANGES.iter().map(|(codec, ..)| *codec)
+        KeyCodec::ALL.iter().map(|(codec, _)| *codec).filter(|codec| *codec != KeyCodec::Plain)
     }
 
-    /// Writes a key, which is ASCII. `None` if the change leaves this key as it is.
+    /// Writes a key, which is ASCII. `None` if the key is empty, or if the change leaves this key as it is.
     #[must_use]
     pub fn apply(self, key: &str) -> Option<String> {
-        let last = key.len().checked_sub(1)?;
-        let another = |at: usize| with_another_character(key, at);
-        let changed = match self {
-            KeyCodec::Plain => return Some(key.to_owned()),
-            KeyCodec::Percent => percent(key.as_bytes()),
-            KeyCodec::PercentLast => format!("{}{}", &key[..last], percent(&key.as_bytes()[last..])),
-            KeyCodec::Upper => key.to_ascii_uppercase(),
-            KeyCodec::Lower => key.to_ascii_lowercase(),
-            KeyCodec::Toggle => toggle_case(key),
-            KeyCodec::Base64 => BASE64_STANDARD.encode(key),
-            KeyCodec::Base64Url => BASE64_URL_SAFE_NO_PAD.encode(key),
-            KeyCodec::Hex => key.bytes().map(|byte| format!("{byte:02x}")).collect(),
-            KeyCodec::Reversed => key.chars().rev().collect(),
-            KeyCodec::Headless => key[1..].to_owned(),
-            KeyCodec::Shorter => key[..last].to_owned(),
-            KeyCodec::Half => key[..key.len() * 2 / 3].to_owned(),
-            KeyCodec::OtherEnd => another(last),
-            KeyCodec::OtherFirst => another(0),
-            KeyCodec::OtherMiddle => another(key.len() / 2),
-            KeyCodec::Swapped => {
-                let at = last.checked_sub(1)?;
-                format!("{}{}{}", &key[..at], &key[last..], &key[at..last])
-            }
-            KeyCodec::Unpunctuated => key.chars().filter(char::is_ascii_alphanumeric).collect(),
-            KeyCodec::Doubled => key.repeat(2),
-            KeyCodec::BasicUser => BASE64_STANDARD.encode(format!("{key}:")),
-            KeyCodec::BasicPassword => BASE64_STANDARD.encode(format!(":{key}")),
-            KeyCodec::BasicBoth => BASE64_STANDARD.encode(format!("{key}:{key}")),
-        };
-        (changed != key).then_some(changed)
+        let written = (!key.is_empty()).then(|| self.written(key))?;
+        (self == KeyCodec::Plain || written != key).then_some(written)
     }
+}
+
+fn signed(number: i64, size: &str) -> String {
+    format!("{}{size}", if number < 0 { "-" } else { "" })
+}
+
+/// The number in the decimal digits of another script, given its zero.
+fn in_digits(number: i64, zero: char) -> String {
+    let digit = |c: char| c.to_digit(10).and_then(|digit| char::from_u32(u32::from(zero) + digit)).unwrap_or(c);
+    number.to_string().chars().map(digit).collect()
 }
 
 /// The characters that replace a character of a key: the first, or where the key has the first, the second.

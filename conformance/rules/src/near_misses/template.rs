@@ -108,8 +108,8 @@ impl Template {
                 Piece::Name => values.name.into(),
                 Piece::Digits => values.digits.into(),
                 Piece::Unknown => values.unknown.into(),
-                Piece::Category(codec) => codec.apply(values.category).into(),
-                Piece::Id(codec) => codec.apply(values.id?).into(),
+                Piece::Category(codec) => codec.written(values.category).into(),
+                Piece::Id(codec) => codec.written(values.id?).into(),
                 Piece::Key(codec) => codec.apply(values.key)?.into(),
             };
             filled.extend_from_slice(text.as_bytes());
