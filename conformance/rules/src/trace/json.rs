@@ -172,11 +172,11 @@ impl Json {
         }
     }
 
-    /// The value of a number that is whole and within int64.
+    /// The value of a number that is whole and within int64. `7.0` and `70e-1` are 7.
     #[must_use]
     pub fn as_int64(&self) -> Option<i64> {
         match self {
-            Json::Number(number) => number.as_int64(),
+            Json::Number(Number { whole: Whole::Int64(value), .. }) => Some(*value),
             _ => None,
         }
     }
@@ -199,25 +199,15 @@ impl Json {
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |text: &str| serde_json::Value::from(text);
-        let comma = |at: usize| if at > 0 { "," } else { "" };
         match self {
             Json::Null => f.write_str("null"),
             Json::Bool(value) => write!(f, "{value}"),
             Json::Number(number) => f.write_str(&number.text),
             Json::String(text) => write!(f, "{}", quoted(text)),
-            Json::Array(items) => {
-                f.write_str("[")?;
-                for (at, item) in items.iter().enumerate() {
-                    write!(f, "{}{item}", comma(at))?;
-                }
-                f.write_str("]")
-            }
+            Json::Array(items) => write!(f, "[{}]", items.iter().map(Json::to_string).collect::<Vec<_>>().join(",")),
             Json::Object(members) => {
-                f.write_str("{")?;
-                for (at, (name, value)) in members.iter().enumerate() {
-                    write!(f, "{}{}:{value}", comma(at), quoted(name))?;
-                }
-                f.write_str("}")
+                let members = members.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+                write!(f, "{{{}}}", members.collect::<Vec<_>>().join(","))
             }
         }
     }

@@ -58,12 +58,6 @@ impl Keys {
     pub fn place_of(&self, key: &str) -> Option<usize> {
         self.places.get(key).copied()
     }
-
-    /// Adds a key as the last one.
-    pub fn push(&mut self, key: ApiKey) {
-        self.places.entry(key.0.clone()).or_insert(self.keys.len());
-        self.keys.push(key);
-    }
 }
 
 impl Deref for Keys {
@@ -77,7 +71,10 @@ impl Deref for Keys {
 impl FromIterator<ApiKey> for Keys {
     fn from_iter<I: IntoIterator<Item = ApiKey>>(keys: I) -> Keys {
         let mut all = Keys::default();
-        keys.into_iter().for_each(|key| all.push(key));
+        for key in keys {
+            all.places.entry(key.0.clone()).or_insert(all.keys.len());
+            all.keys.push(key);
+        }
         all
     }
 }

@@ -21,15 +21,6 @@ pub enum Whole {
 }
 
 impl Number {
-    /// The value of the number, if it is whole and within int64. `7.0` and `70e-1` are 7.
-    #[must_use]
-    pub fn as_int64(&self) -> Option<i64> {
-        match self.whole {
-            Whole::Int64(value) => Some(value),
-            Whole::OutOfRange | Whole::Fraction => None,
-        }
-    }
-
     pub(super) fn new(text: &str) -> Number {
         Number { text: text.to_owned(), whole: Whole::of(text) }
     }
