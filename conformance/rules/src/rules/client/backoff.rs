@@ -4,11 +4,11 @@
 //! dictates the wait anyway. So they are only observed. A counter finds the clients that risk a ban: requests that a client had already
 //! handed to a connection do not count, whatever follows does.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
-use super::knowing::{Key, MOST_QUEUED, Sender};
+use super::knowing::{MOST_QUEUED, Sender};
 use super::{Clients, Memory, described, waiting};
 use crate::history::Entry;
 use crate::rules::{Judgement, Rule};
@@ -27,13 +27,9 @@ const WITHIN_MINUTE: usize = 20;
 /// The number of waits that an observation shows.
 const SHOWN_WAITS: usize = 6;
 
-/// The refusals of each key.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Backoff(HashMap<Key, Refusals>);
-
 /// The latest refusals of a key.
 #[derive(Clone, Debug, Default)]
-struct Refusals {
+pub(super) struct Refusals {
     /// The first and the last refusal in a row.
     run: Option<(Sender, Sender)>,
     /// The number of refusals in a row.
@@ -61,7 +57,7 @@ fn backoff(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgement
     let mut observed = None;
     for (entry, sender) in clients.exchanges() {
         let Some(key) = sender.key else { continue };
-        let refusals = memory.backoff.0.entry(key).or_default();
+        let refusals = memory.backoff.entry(key).or_default();
         if let Some(found) = refusals.see(entry, sender) {
             let first = refusals.run.map_or(*sender, |(first, _)| first);
             judgement.fail(

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use percent_encoding::percent_decode_str;
 
-use super::knowing::{Key, Sender};
+use super::knowing::Sender;
 use super::{Clients, Memory, described};
 use crate::history::Animal;
 use crate::request::{Operation, PetId};
@@ -29,16 +29,12 @@ const SEPARATED: &str = "with separators between its digits";
 /// The largest number that tests for animals that do not exist ask for even after a creation.
 const TINY: u64 = 3;
 
-/// The identifiers that responses showed to each key.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Identifiers(HashMap<Option<Key>, Shown>);
-
 /// The identifiers that one client knows.
 #[derive(Clone, Debug, Default)]
-struct Shown {
+pub(super) struct Shown {
     /// The identifiers, with the response that showed each first and whether that was a creation.
     sources: HashMap<i64, (Sender, bool)>,
-    /// The forms of the identifiers in clients that cannot hold them, each with the response that showed the identifier first.
+    /// The forms of the identifiers in clients that cannot hold them.
     altered: HashMap<i64, Altered>,
     /// The identifiers by the bits of their double.
     doubles: HashMap<u64, Altered>,
@@ -51,29 +47,31 @@ struct Shown {
 struct Altered {
     id: i64,
     how: &'static str,
-    source: Sender,
-    is_created: bool,
 }
 
 fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgement) {
     for (entry, sender) in clients.exchanges() {
-        let shown = memory.identifiers.0.entry(sender.key).or_default();
+        let shown = memory.identifiers.entry(sender.key).or_default();
         if let Operation::Get(id) = entry.operation {
             let text = entry.exchange.request.path.strip_prefix("/pets/").unwrap_or_default();
             let text = percent_decode_str(text).decode_utf8_lossy();
             match shown.taken_for(id, &text).or_else(|| shown.separated(&text)) {
                 None if shown.keeps(id) => judgement.hold(),
                 // An animal that exists may be known from elsewhere.
-                Some(altered)
-                    if matches!(entry.status(), Some(400 | 404 | 422))
-                        && !altered.source.gap_to(sender).is_negative()
-                        && shown.shows_lost_digits(id, &altered) =>
-                {
-                    judgement.fail(
-                        &clients.evidence(entry, &[&altered.source]),
-                        sentence!("the id {} as it was received", altered.id),
-                        sentence!("GET /pets/{}: the same id {}; {}", text.into_owned(), altered.how, described(entry)),
-                    );
+                Some(altered) if matches!(entry.status(), Some(400 | 404 | 422)) => {
+                    let (source, is_created) = &shown.sources[&altered.id];
+                    if !source.gap_to(sender).is_negative() && shown.shows_lost_digits(id, &altered, *is_created) {
+                        judgement.fail(
+                            &clients.evidence(entry, &[source]),
+                            sentence!("the id {} as it was received", altered.id),
+                            sentence!(
+                                "GET /pets/{}: the same id {}; {}",
+                                text.into_owned(),
+                                altered.how,
+                                described(entry)
+                            ),
+                        );
+                    }
                 }
                 _ => {}
             }
@@ -95,13 +93,13 @@ impl Shown {
         }
         self.sources.insert(id, (source, is_created));
         for (other, how) in alterations(id) {
-            self.altered.entry(other).or_insert(Altered { id, how, source, is_created });
+            self.altered.entry(other).or_insert(Altered { id, how });
         }
         let how = "written as a floating-point number";
         // With as many digits as programs print: 14 and 15 for most, 6 for %g of C.
         let shorter = [13, 14, 5].map(|digits| format!("{:.digits$e}", double(id)).parse().unwrap_or_default());
         for number in std::iter::once(double(id)).chain(shorter) {
-            self.doubles.entry(number.to_bits()).or_insert(Altered { id, how, source, is_created });
+            self.doubles.entry(number.to_bits()).or_insert(Altered { id, how });
         }
     }
 
@@ -138,24 +136,17 @@ impl Shown {
             && groups.all(|group| group.len() == 3)
             && text.chars().all(|c| c == separator || c == '-' || c.is_ascii_digit());
         let id: i64 = text.replace(separator, "").parse().ok().filter(|_| is_grouped)?;
-        let (source, is_created) = *self.sources.get(&id)?;
-        Some(Altered { id, how: SEPARATED, source, is_created })
+        self.sources.contains_key(&id).then_some(Altered { id, how: SEPARATED })
     }
 
     /// Returns true if the request shows that digits were lost, rather than an identifier from elsewhere.
-    fn shows_lost_digits(&self, asked: PetId, altered: &Altered) -> bool {
-        if self.kept.contains(altered.how) {
-            return false;
+    fn shows_lost_digits(&self, asked: PetId, altered: &Altered, is_created: bool) -> bool {
+        match asked {
+            _ if altered.how == SEPARATED => true,
+            _ if self.kept.contains(altered.how) => false,
+            PetId::Int64(id) => id.unsigned_abs() > if is_created { TINY } else { SMALL },
+            _ => altered.id.unsigned_abs() > SMALL,
         }
-        if altered.how == SEPARATED {
-            return true;
-        }
-        let number = match asked {
-            PetId::Int64(id) => id.unsigned_abs(),
-            _ => altered.id.unsigned_abs(),
-        };
-        let is_cut = matches!(asked, PetId::Int64(_));
-        number > SMALL || is_cut && altered.is_created && number > TINY
     }
 }
 

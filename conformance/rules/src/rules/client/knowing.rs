@@ -112,7 +112,6 @@ impl Keys {
             let next = self.numbers.len();
             *self.numbers.entry(token.to_owned()).or_insert(next)
         });
-        let mut agents = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("user-agent"));
         let mut sender = Sender {
             key,
             sent_at: exchange.sent_at,
@@ -120,7 +119,7 @@ impl Keys {
             precision: known.precision,
             carrier: known.carrier,
             place: (self.part, exchange.number),
-            agent: agents.next().map(|(_, agent)| hash(agent)),
+            agent: request.further("user-agent").next().map(|agent| hash(&agent)),
             busy_since: exchange.sent_at,
             queued: 0,
             round_trip: SignedDuration::ZERO,

@@ -11,12 +11,14 @@ mod knowing;
 mod refused_requests;
 mod waiting;
 
+use std::collections::HashMap;
+
 use super::Rule;
 use crate::history::{Entry, History};
 use crate::sentence::{Sentence, sentence};
 use crate::trace::exchange::Exchange;
 use crate::trace::knowledge::Extent;
-use knowing::{Keys, Sender};
+use knowing::{Key, Keys, Sender};
 
 /// The rules about clients.
 pub(crate) fn rules() -> Vec<Rule> {
@@ -27,10 +29,14 @@ pub(crate) fn rules() -> Vec<Rule> {
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     keys: Keys,
-    waiting: waiting::Waiting,
-    backoff: backoff::Backoff,
-    refused: refused_requests::Refused,
-    identifiers: identifiers::Identifiers,
+    /// The refusals that ask to wait until a date, and those that ask to wait for a number of seconds.
+    waiting_until: HashMap<Key, waiting::Gates>,
+    waiting_for: HashMap<Key, waiting::Gates>,
+    backoff: HashMap<Key, backoff::Refusals>,
+    bad_bodies: HashMap<Option<Key>, refused_requests::Session>,
+    bad_queries: HashMap<Option<Key>, refused_requests::Session>,
+    /// The identifiers that responses showed.
+    identifiers: HashMap<Option<Key>, identifiers::Shown>,
 }
 
 /// A part of a recording, with the sender of each request.
@@ -58,13 +64,8 @@ impl<'h> Clients<'h> {
 
     /// The exchanges that show a failure, the decisive one first. Exchanges of earlier parts of the recording are left out.
     fn evidence(&self, decisive: &'h Entry<'h>, others: &[&Sender]) -> Vec<&'h Entry<'h>> {
-        std::iter::once(decisive).chain(others.iter().filter_map(|sender| self.entry_of(sender))).collect()
-    }
-
-    /// The exchange of a sender, if this part of the recording has it.
-    fn entry_of(&self, sender: &Sender) -> Option<&'h Entry<'h>> {
-        let (part, number) = sender.place;
-        self.history.entries.get(number.checked_sub(1)?).filter(|_| part == self.part)
+        let of_part = others.iter().filter(|sender| sender.place.0 == self.part);
+        std::iter::once(decisive).chain(of_part.map(|sender| &self.history.entries[sender.place.1 - 1])).collect()
     }
 
     /// Returns true if the recording shows the times at which a client did not send: it has all requests of its clients, or a
@@ -80,8 +81,7 @@ impl<'h> Clients<'h> {
 fn described(entry: &Entry<'_>) -> Sentence {
     let Exchange { request, sent_at, known, .. } = entry.exchange;
     let on = known.carrier.map_or("".into(), |carrier| sentence!(" on connection {}", carrier.connection));
-    let agent = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("user-agent"));
-    let by = agent.map_or("".into(), |(_, agent)| sentence!(" by {}", format!("{agent:?}")));
+    let by = request.further("user-agent").next().map_or("".into(), |agent| sentence!(" by {}", format!("{agent:?}")));
     sentence!("{} at {}{}{}", entry.operation.name(), sent_at.strftime("%H:%M:%S%.3f").to_string(), on, by)
 }
 

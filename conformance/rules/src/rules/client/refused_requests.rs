@@ -23,12 +23,12 @@ use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_clients("client.new-pet", |clients, memory, judgement| {
-        let bodies = &mut memory.refused.bodies;
-        judge_repetitions(clients, bodies, has_bad_body, "a body that is no NewPet", judgement);
+        let sessions = &mut memory.bad_bodies;
+        judge_repetitions(clients, sessions, has_bad_body, "a body that is no NewPet", judgement);
     }),
     Rule::of_clients("client.list-parameters", |clients, memory, judgement| {
-        let queries = &mut memory.refused.queries;
-        judge_repetitions(clients, queries, has_bad_query, "a limit or status outside its range", judgement);
+        let sessions = &mut memory.bad_queries;
+        judge_repetitions(clients, sessions, has_bad_query, "a limit or status outside its range", judgement);
     }),
 ];
 
@@ -47,13 +47,6 @@ const OTHERS: usize = 3;
 /// The largest number of requests that are remembered for each key.
 const MAX_REQUESTS: usize = 10_000;
 
-/// The bad requests that were refused.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Refused {
-    bodies: HashMap<Option<Key>, Session>,
-    queries: HashMap<Option<Key>, Session>,
-}
-
 /// A client that may repeat a request: a connection, or everything that has one name.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Repeater {
@@ -63,7 +56,7 @@ enum Repeater {
 
 /// The requests of one client since its latest beginning.
 #[derive(Clone, Debug, Default)]
-struct Session {
+pub(super) struct Session {
     latest: Option<Timestamp>,
     /// The present connection, and the number of requests that it carried.
     connection: (u64, usize),

@@ -28,11 +28,11 @@ use crate::trace::retry_after::{self, RetryAfter};
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_clients("client.retry-after-date", |clients, memory, judgement| {
         let is_date = |form| matches!(form, RetryAfter::Date(_));
-        judge_waits(clients, &mut memory.waiting.dates, is_date, "a date", judgement);
+        judge_waits(clients, &mut memory.waiting_until, is_date, "a date", judgement);
     }),
     Rule::of_clients("client.retry-after-seconds", |clients, memory, judgement| {
         let is_seconds = |form| matches!(form, RetryAfter::Seconds(_));
-        judge_waits(clients, &mut memory.waiting.seconds, is_seconds, "a number of seconds", judgement);
+        judge_waits(clients, &mut memory.waiting_for, is_seconds, "a number of seconds", judgement);
     }),
 ];
 
@@ -49,13 +49,6 @@ const CERTAIN: SignedDuration = SignedDuration::from_secs(3);
 /// The time by which a lawful client may fall short of a `Retry-After` now and then.
 const SLACK: SignedDuration = Tolerance::CLIENT_SLACK.duration();
 
-/// The gates of both forms of `Retry-After`.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Waiting {
-    dates: HashMap<Key, Gates>,
-    seconds: HashMap<Key, Gates>,
-}
-
 /// A refusal and the time that it asks to wait for.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
@@ -68,7 +61,7 @@ struct Gate {
 
 /// The refusals of one key, as far as the connections that send with it know them.
 #[derive(Clone, Debug, Default)]
-struct Gates {
+pub(super) struct Gates {
     /// Refusals that not every connection knows yet, in the order of their receipt.
     recent: VecDeque<Gate>,
     /// The gate that every connection knows.
