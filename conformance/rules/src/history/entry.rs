@@ -180,7 +180,8 @@ impl<'t> Entry<'t> {
         matches!(self.retry_after(), Some(RetryAfter::Seconds(_)))
     }
 
-    fn retry_after(&self) -> Option<RetryAfter> {
+    /// The `Retry-After` of the response, if it can be read.
+    pub(crate) fn retry_after(&self) -> Option<RetryAfter> {
         retry_after::read(self.response()?).ok()
     }
 
@@ -213,7 +214,7 @@ impl<'t> Entry<'t> {
 
     /// The longest time that may have passed on the server between an earlier exchange and this one: from the sending of the earlier
     /// request to the completion of this exchange.
-    pub(super) fn longest_since(&self, earlier: &Entry<'_>) -> SignedDuration {
+    pub(crate) fn longest_since(&self, earlier: &Entry<'_>) -> SignedDuration {
         self.exchange.received_at.duration_since(earlier.exchange.sent_at)
     }
 
@@ -238,12 +239,7 @@ impl<'t> Entry<'t> {
         self.shown().iter().map(Animal).filter(move |animal| animal.id() == Some(id))
     }
 
-    /// The animal in this place of the response, from 0.
-    pub(super) fn animal_at(&self, place: usize) -> Option<Animal<'_>> {
-        self.shown().get(place).map(Animal)
-    }
-
-    fn shown(&self) -> &[Json] {
+    pub(super) fn shown(&self) -> &[Json] {
         match (&self.operation, self.status(), self.value()) {
             (Operation::List(_), Some(200), Some(Json::Array(items))) => items,
             (Operation::Create(_), Some(201), Some(pet)) | (Operation::Get(_), Some(200), Some(pet)) => {

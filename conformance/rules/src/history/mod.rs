@@ -77,12 +77,6 @@ pub struct History<'t> {
     recreated: HashSet<i64>,
 }
 
-/// The id of the animal that a request beyond the specification has changed or removed, as its method and its status say.
-fn changed_beyond_specification(entry: &Entry<'_>) -> Option<i64> {
-    let changes = ["DELETE", "PATCH", "PUT"].contains(&entry.exchange.request.method.as_str()) && entry.succeeded();
-    entry.exchange.request.path.strip_prefix("/pets/").filter(|_| changes)?.parse().ok()
-}
-
 impl<'t> History<'t> {
     /// Reads a trace, with the bodies of its responses.
     #[must_use]
@@ -131,8 +125,15 @@ impl<'t> History<'t> {
             }
         }
         let mut sightings = sightings::of(&entries);
-        let changed: HashSet<i64> = entries.iter().filter_map(changed_beyond_specification).collect();
-        sightings.retain(|id, _| !changed.contains(id));
+        for entry in entries.iter().filter(|entry| entry.succeeded()) {
+            let request = &entry.exchange.request;
+            // A request beyond the specification has changed or removed the animal.
+            if ["DELETE", "PATCH", "PUT"].contains(&request.method.as_str())
+                && let Some(id) = request.path.strip_prefix("/pets/").and_then(|id| id.parse().ok())
+            {
+                sightings.remove(&id);
+            }
+        }
         let key_of = |(entry, _): &(usize, usize)| entries[*entry].key();
         let mut telling = sightings.iter().filter(|(id, _)| created.is_empty() || created.contains_key(id));
         let are_catalogues_apart = context.keys.len() > 1

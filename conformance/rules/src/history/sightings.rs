@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::{Animal, Entry, History, Operation};
-use crate::tolerance::Tolerance;
 
 /// The places that show an animal with an id, in order, for every id: the index of the entry, and that of the animal in its response.
 pub(super) type Sightings = HashMap<i64, Vec<(usize, usize)>>;
@@ -31,7 +30,10 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn shown(&self, id: i64) -> impl DoubleEndedIterator<Item = (&Entry<'t>, Animal<'_>)> {
         let sightings = self.sightings.get(&id).into_iter().flatten();
-        sightings.filter_map(|(entry, place)| Some((&self.entries[*entry], self.entries[*entry].animal_at(*place)?)))
+        sightings.filter_map(|(entry, place)| {
+            let entry = &self.entries[*entry];
+            Some((entry, Animal(entry.shown().get(*place)?)))
+        })
     }
 
     /// The first response before `entry` that shows the animal with this id, and the animal in it. If the run created the animal, it is
@@ -57,23 +59,6 @@ impl<'t> History<'t> {
         }
         later.fold(false, |is_seen, (later, animal)| {
             !matches!(later.operation, Operation::Create(_)) && (is_seen || like(animal))
-        })
-    }
-
-    /// The animal in the next response to a later request that shows it. The first value is true if that response came within
-    /// [`Tolerance::READ_LAG`], too soon for a change in between.
-    #[must_use]
-    pub fn next_sighting(&self, id: i64, entry: &Entry<'_>) -> Option<(bool, Animal<'_>)> {
-        let (later, animal) = self.shown(id).find(|(later, _)| entry.precedes(later))?;
-        Some((later.longest_since(entry) <= Tolerance::READ_LAG.duration(), animal))
-    }
-
-    /// Returns true if a response within [`Tolerance::READ_LAG`] before a request, too soon for a change in between, shows an animal
-    /// with this id that satisfies `like`.
-    #[must_use]
-    pub fn is_seen_shortly_before(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
-        self.shown(id).any(|(earlier, animal)| {
-            earlier.precedes(entry) && entry.longest_since(earlier) <= Tolerance::READ_LAG.duration() && like(animal)
         })
     }
 

@@ -12,6 +12,7 @@ use crate::request::{ListQuery, Parameter};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::sentence::{Sentence, sentence};
+use crate::tolerance::Tolerance;
 use crate::trace::json::Json;
 use crate::trace::knowledge::Fact;
 
@@ -201,10 +202,15 @@ fn matches_filter(query: &ListQuery, animal: Animal<'_>) -> bool {
 /// Returns true if the filter certainly selects the animal when the list is answered: it is seen with that status right before or soon
 /// after. Otherwise its status may have changed, and changed back.
 fn still_matches(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery, id: i64) -> bool {
-    let matched_before = history.is_seen_shortly_before(id, entry, |shown| matches_filter(query, shown));
-    match history.next_sighting(id, entry) {
+    // Within this time, a status cannot have changed and changed back.
+    let is_soon =
+        |earlier: &Entry<'_>, later: &Entry<'_>| later.longest_since(earlier) <= Tolerance::READ_LAG.duration();
+    let matched_before = history
+        .shown(id)
+        .any(|(earlier, animal)| earlier.precedes(entry) && is_soon(earlier, entry) && matches_filter(query, animal));
+    match history.shown(id).find(|(later, _)| entry.precedes(later)) {
         Some((_, next)) if !matches_filter(query, next) => false,
-        Some((true, _)) => matched_before || !history.own_change(),
+        Some((later, _)) if is_soon(entry, later) => matched_before || !history.own_change(),
         _ => matched_before && !history.own_change(),
     }
 }
@@ -243,44 +249,32 @@ fn unique(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    let mut named = OwnNames::new(history);
+    // The names that only this run can have sent, each with the creations that sent it and the ids that responses show it under.
+    let mut names: HashMap<&str, (Vec<&Entry<'_>>, HashSet<i64>)> = HashMap::new();
+    // A creation that is missing, or whose body is withheld, may have had any name.
+    let is_withheld = |entry: &Entry<'_>| entry.exchange.known.withheld.contains(Fact::RequestBody);
+    let counts_all = history.is_run() && !history.creates().any(|(entry, _)| is_withheld(entry));
+    let mark = history.context.name_mark.as_deref().filter(|_| counts_all);
+    for (entry, body) in history.creates() {
+        let name = body.draft().and_then(|draft| draft.name.as_deref());
+        if let Some(name) = name.filter(|name| mark.is_some_and(|mark| name.contains(mark))) {
+            let (sent, ids) = names.entry(name).or_default();
+            sent.push(entry);
+            ids.extend(entry.animals().iter().filter_map(|created| created.id()));
+        }
+    }
     for (entry, _, animals) in arrays(history) {
         for animal in animals {
             compare_with_known(history, entry, animal, judgement);
-            if let Some(sent) = named.more_than_sent(animal) {
-                let found =
-                    sentence!("an animal {} more than was created", format!("{:?}", animal.name().unwrap_or_default()));
-                judgement.fail(&[entry, sent], "as many animals of a name as this run has sent", found);
+            if let (Some(name), Some(id)) = (animal.name(), animal.id())
+                && let Some((sent, ids)) = names.get_mut(name)
+                && ids.insert(id)
+                && ids.len() > sent.len()
+            {
+                let found = sentence!("an animal {} more than was created", format!("{name:?}"));
+                judgement.fail(&[entry, sent[sent.len() - 1]], "as many animals of a name as this run has sent", found);
             }
         }
-    }
-}
-
-/// The names that only this run can have sent, each with the creations that sent it and the ids that responses show it under.
-struct OwnNames<'d>(HashMap<&'d str, (Vec<&'d Entry<'d>>, HashSet<i64>)>);
-
-impl<'d> OwnNames<'d> {
-    fn new(history: &'d History<'_>) -> OwnNames<'d> {
-        let mut names: HashMap<&str, (Vec<&Entry<'_>>, HashSet<i64>)> = HashMap::new();
-        // A creation that is missing, or whose body is withheld, may have had any name.
-        let is_withheld = |entry: &Entry<'_>| entry.exchange.known.withheld.contains(Fact::RequestBody);
-        let counts_all = history.is_run() && !history.creates().any(|(entry, _)| is_withheld(entry));
-        let mark = history.context.name_mark.as_deref().filter(|_| counts_all);
-        for (entry, body) in history.creates() {
-            let name = body.draft().and_then(|draft| draft.name.as_deref());
-            if let Some(name) = name.filter(|name| mark.is_some_and(|mark| name.contains(mark))) {
-                let (sent, ids) = names.entry(name).or_default();
-                sent.push(entry);
-                ids.extend(entry.animals().iter().filter_map(|created| created.id()));
-            }
-        }
-        OwnNames(names)
-    }
-
-    /// The last creation with the name of an animal, if more animals with that name are shown than were created.
-    fn more_than_sent(&mut self, animal: Animal<'_>) -> Option<&'d Entry<'d>> {
-        let (sent, ids) = self.0.get_mut(animal.name()?)?;
-        (ids.insert(animal.id()?) && ids.len() > sent.len()).then(|| sent.last().copied()).flatten()
     }
 }
 

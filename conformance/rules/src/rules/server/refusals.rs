@@ -51,7 +51,9 @@ fn retry_after_suffices(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut 
     let slack = Tolerance::CLOCK_SLACK.duration();
     let least = if wait <= -slack { SignedDuration::ZERO } else { slack };
     let is_soon = (least..Tolerance::LONGER_WAIT.duration()).contains(&beyond);
-    if explanation.hypothesis.others != Others::Nobody || !is_wait_certain(limited) || !is_soon {
+    // A wait until a date is certain only beside a `Date` of the response.
+    let is_certain = limited.asks_in_seconds() || limited.server_time().is_some();
+    if explanation.hypothesis.others != Others::Nobody || !is_certain || !is_soon {
         return;
     }
     if next.is_limited() {
@@ -88,11 +90,6 @@ fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             judgement.fail(&[refused.entry, first], "the whole limit after the reset has passed", found);
         }
     }
-}
-
-/// Returns true if the wait that a refusal asks for is certain: a number of seconds, or a date beside a `Date` of the response.
-fn is_wait_certain(limited: &Entry<'_>) -> bool {
-    limited.asks_in_seconds() || limited.server_time().is_some()
 }
 
 fn error_body(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
