@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
-use crate::history::{Animal, Creation, Entry, Era, History};
+use crate::history::{Animal, Creation, Entry, Era};
 use crate::limits::{Answer, KeyLimits};
 use crate::request::{Ambiguity, CreateBody, Credential, Operation, Parameter, PetId};
 use crate::rules::answered;
 use crate::rules::server::list::counted;
 use crate::tolerance::Tolerance;
 use crate::trace::json::Json;
-use crate::trace::retry_after::{self, RetryAfter};
+use crate::trace::retry_after::RetryAfter;
 
 /// An observer and the open requirement that it reports on.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +22,7 @@ pub struct Observer {
 }
 
 /// Every observer. A requirement without an example in the catalogue cannot be observed over HTTP, and has none.
-#[must_use]
-pub fn observers() -> &'static [Observer] {
-    OBSERVERS
-}
-
-const OBSERVERS: &[Observer] = &[
+pub const OBSERVERS: &[Observer] = &[
     Observer { id: "service.https", observe: |d| Some(d.history.context.base_url.split(':').next()?.to_owned()) },
     Observer { id: "pet.status-default", observe: status_default },
     Observer { id: "pet.name-constraints", observe: |d| ambiguous(d, Ambiguity::Name, "an unusual name") },
@@ -62,6 +57,11 @@ const OBSERVERS: &[Observer] = &[
 fn distinct(items: impl Iterator<Item = String>) -> Option<String> {
     let items: BTreeSet<String> = items.collect();
     (!items.is_empty()).then(|| items.into_iter().collect::<Vec<_>>().join("; "))
+}
+
+/// The distinct choices that single exchanges show, joined.
+fn of_each(facts: &Facts<'_>, choice: impl FnMut(&Entry<'_>) -> Option<String>) -> Option<String> {
+    distinct(facts.history.entries.iter().filter_map(choice))
 }
 
 /// The responses to creations whose only ambiguity was this one.
@@ -178,53 +178,47 @@ fn content_type(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     }))
 }
 
-fn malformed_id_status(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    let entries = history.gets().filter(|(_, id)| *id == PetId::NotInt64);
-    distinct(entries.filter_map(|(entry, _)| keyed_status(entry).map(|status| status.to_string())))
+fn malformed_id_status(facts: &Facts<'_>) -> Option<String> {
+    let is_malformed = |entry: &Entry<'_>| entry.operation == Operation::Get(PetId::NotInt64);
+    of_each(facts, |entry| keyed_status(entry).filter(|_| is_malformed(entry)).map(|status| status.to_string()))
 }
 
-fn orders(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    let entries = history.entries.iter().filter(|entry| entry.operation == Operation::Orders);
-    distinct(entries.filter_map(|entry| {
-        let status = keyed_status(entry)?;
+fn orders(facts: &Facts<'_>) -> Option<String> {
+    of_each(facts, |entry| {
+        let status = keyed_status(entry).filter(|_| entry.operation == Operation::Orders)?;
         Some(match entry.value() {
             Some(Json::Array(items)) if items.is_empty() => format!("{status} with an empty array"),
             Some(json) => format!("{status} with {}", json.kind()),
             None => format!("{status} without JSON"),
         })
-    }))
+    })
 }
 
-fn challenge(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    let refused = history.entries.iter().filter(|entry| entry.status() == Some(401)).filter_map(Entry::response);
-    distinct(refused.map(|response| match response.header("www-authenticate") {
-        Some(challenge) => format!("WWW-Authenticate: {challenge}"),
-        None => "none".to_owned(),
-    }))
+fn challenge(facts: &Facts<'_>) -> Option<String> {
+    of_each(facts, |entry| {
+        let response = entry.response().filter(|response| response.status == 401)?;
+        let challenge = response.header("www-authenticate").map(|challenge| format!("WWW-Authenticate: {challenge}"));
+        Some(challenge.unwrap_or_else(|| "none".to_owned()))
+    })
 }
 
-fn scheme_case(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    let entries = history
-        .entries
-        .iter()
-        .filter(|entry| matches!(entry.credential, Credential::Ambiguous(_)) && is_of_another_case(entry));
-    distinct(entries.filter_map(|entry| match entry.status()? {
-        401 => Some("only the spelling `Bearer` is accepted".to_owned()),
-        200..=299 => Some("`Bearer` is accepted in any case".to_owned()),
-        _ => None,
-    }))
+fn scheme_case(facts: &Facts<'_>) -> Option<String> {
+    of_each(facts, |entry| {
+        let (scheme, token) = entry.exchange.request.authorization.as_deref()?.split_once(' ')?;
+        let is_of_another_case = scheme != "Bearer" && token.trim() == token;
+        match entry.status().filter(|_| matches!(entry.credential, Credential::Ambiguous(_)) && is_of_another_case)? {
+            401 => Some("only the spelling `Bearer` is accepted".to_owned()),
+            200..=299 => Some("`Bearer` is accepted in any case".to_owned()),
+            _ => None,
+        }
+    })
 }
 
-/// Returns true if the credential differs from the described form only in the case of its scheme.
-fn is_of_another_case(entry: &Entry<'_>) -> bool {
-    let authorization = entry.exchange.request.authorization.as_deref();
-    let parts = authorization.and_then(|value| value.split_once(' '));
-    parts.is_some_and(|(scheme, token)| scheme != "Bearer" && token.trim() == token)
-}
-
-fn codes(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    let errors = history.entries.iter().filter(|entry| matches!(entry.status(), Some(400..=599)));
-    distinct(errors.filter_map(|entry| Some(format!("{} {}", entry.status()?, entry.value()?.get("code")?.as_str()?))))
+fn codes(facts: &Facts<'_>) -> Option<String> {
+    of_each(facts, |entry| {
+        let status = entry.status().filter(|status| (400..=599).contains(status))?;
+        Some(format!("{status} {}", entry.value()?.get("code")?.as_str()?))
+    })
 }
 
 fn transitions(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
@@ -274,38 +268,36 @@ fn refused_count(facts: &Facts<'_>) -> Option<String> {
     }))
 }
 
-fn anonymous(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    let refused = history.entries.iter().filter(|entry| entry.credential.is_invalid() && entry.status() == Some(401));
-    let limits: BTreeSet<i64> = refused.filter_map(|entry| entry.rate.as_ref()?.limit.integer()).collect();
-    distinct(limits.into_iter().map(|limit| format!("Limit {limit}")))
+fn anonymous(facts: &Facts<'_>) -> Option<String> {
+    of_each(facts, |entry| {
+        let is_refused = entry.credential.is_invalid() && entry.status() == Some(401);
+        Some(format!("Limit {}", entry.rate.as_ref().filter(|_| is_refused)?.limit.integer()?))
+    })
 }
 
-fn limited<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>> {
-    history.entries.iter().filter(|entry| entry.status() == Some(429))
-}
-
-fn retry_after_form(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    distinct(limited(history).filter_map(|entry| {
-        let form = match retry_after::read(entry.response()?).ok()? {
+fn retry_after_form(facts: &Facts<'_>) -> Option<String> {
+    of_each(facts, |entry| {
+        let form = match entry.retry_after().filter(|_| entry.status() == Some(429))? {
             RetryAfter::Seconds(_) => "whole seconds",
             RetryAfter::Date(_) => "an HTTP-date",
         };
         let left = entry.window().map(|window| window.reset - entry.answered_at().as_second());
-        let is_longer = entry
-            .wait_asked_for()
-            .zip(left)
-            .is_some_and(|(wait, left)| wait.as_secs() > left.max(0) + Tolerance::LONGER_WAIT.seconds());
+        let longest = left.map(|left| left.max(0) + Tolerance::LONGER_WAIT.seconds());
+        let is_longer = entry.wait_asked_for().zip(longest).is_some_and(|(wait, longest)| wait.as_secs() > longest);
         Some(format!("{form}{}", if is_longer { ", longer than until Reset" } else { "" }))
-    }))
+    })
 }
 
-fn limited_body(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    distinct(limited(history).map(|entry| match &entry.json {
-        None => "empty".to_owned(),
-        Some(Ok(json)) if json.get("code").is_some() => "an Error".to_owned(),
-        Some(Ok(json)) => json.kind().to_owned(),
-        Some(Err(_)) => "not JSON".to_owned(),
-    }))
+fn limited_body(facts: &Facts<'_>) -> Option<String> {
+    of_each(facts, |entry| {
+        let body = match &entry.json {
+            None => "empty",
+            Some(Ok(json)) if json.get("code").is_some() => "an Error",
+            Some(Ok(json)) => json.kind(),
+            Some(Err(_)) => "not JSON",
+        };
+        (entry.status() == Some(429)).then(|| body.to_owned())
+    })
 }
 
 fn deprecation_signals(&Facts { history, .. }: &Facts<'_>) -> Option<String> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::history::History;
 use crate::tests::{TraceBuilder, animal};
 use crate::trace::exchange::Request;
 

@@ -282,7 +282,7 @@ impl Judgement {
 mod tests {
     use super::*;
     use crate::catalogue::{Level, catalogue};
-    use crate::observers::observers;
+    use crate::observers::OBSERVERS;
     use crate::tests::TraceBuilder;
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
         };
         let judged = [Party::Server, Party::Client].into_iter().flat_map(rules_of).map(|rule| rule.id).collect();
         match_up(("a rule", "RULES in rules/src/rules/server/ or client/"), judged, &ids(false));
-        let observed = observers().iter().map(|observer| observer.id).collect();
+        let observed = OBSERVERS.iter().map(|observer| observer.id).collect();
         match_up(("an observer", "OBSERVERS in rules/src/observers.rs"), observed, &ids(true));
     }
 

@@ -13,7 +13,7 @@ use crate::catalogue::{Level, Party, Requirement, catalogue};
 use crate::facts::Facts;
 use crate::fleet::Fleet;
 use crate::history::History;
-use crate::observers::observers;
+use crate::observers::OBSERVERS;
 use crate::rules::{self, Failure, Judgement, Memory, Rule};
 use crate::trace::{Context, Trace};
 use crate::worded;
@@ -135,7 +135,18 @@ pub fn verdicts(
         let judgement = judgements.remove(requirement.id.as_str());
         let mut verdict = match judgement.filter(|judgement| is_selected || !judgement.failures.is_empty()) {
             Some(judgement) => RequirementVerdict::judged(requirement, facts, judgement, attributor.as_ref()),
-            None => RequirementVerdict::observed(requirement, facts),
+            // Not judged: an observation, if the requirement is open.
+            None => {
+                let is_open = requirement.level == Level::Open;
+                let observer = OBSERVERS.iter().find(|observer| observer.id == requirement.id);
+                RequirementVerdict {
+                    observed: observer.and_then(|observer| (observer.observe)(facts)),
+                    ..RequirementVerdict::new(
+                        requirement,
+                        if is_open { Status::Observed } else { Status::NotExercised },
+                    )
+                }
+            }
         };
         verdict.selected = is_selected || verdict.status == Status::Fail;
         if verdict.status == Status::NotExercised {
@@ -161,16 +172,6 @@ impl RequirementVerdict {
             findings: Vec::new(),
             reason: None,
             observed: None,
-        }
-    }
-
-    /// The verdict on a requirement that was not judged: an observation, if it is open.
-    fn observed(requirement: &'static Requirement, facts: &Facts<'_>) -> RequirementVerdict {
-        let is_open = requirement.level == Level::Open;
-        let observer = observers().iter().find(|observer| observer.id == requirement.id);
-        RequirementVerdict {
-            observed: observer.and_then(|observer| (observer.observe)(facts)),
-            ..RequirementVerdict::new(requirement, if is_open { Status::Observed } else { Status::NotExercised })
         }
     }
 

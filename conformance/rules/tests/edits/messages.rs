@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
-use animal_store_rules::observers::observers;
+use animal_store_rules::observers::OBSERVERS;
 use animal_store_rules::rules::rules;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::transcript::Transcript;
@@ -104,7 +104,7 @@ fn lawful_edits_leave_the_transcript_of_the_tour_as_it_is() {
 fn observed(trace: &Trace) -> BTreeMap<&'static str, String> {
     let history = History::new(trace);
     let facts = Facts::new(&history);
-    observers().iter().filter_map(|observer| Some((observer.id, (observer.observe)(&facts)?))).collect()
+    OBSERVERS.iter().filter_map(|observer| Some((observer.id, (observer.observe)(&facts)?))).collect()
 }
 
 #[test]
