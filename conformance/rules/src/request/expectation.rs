@@ -2,6 +2,7 @@
 //!
 //! 429 is not part of an expectation: a refusal for the rate depends on the other requests of the key, and the limiter judges it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Ambiguity, CreateBody, Credential, Defect, Fault, Operation, PetId};
@@ -11,6 +12,8 @@ use super::{Ambiguity, CreateBody, Credential, Defect, Fault, Operation, PetId};
 pub struct Expectation {
     success: Success,
     refusal: Refusal,
+    /// Whether the credential may be refused with 401.
+    may_be_unauthorized: bool,
     /// Whether the operation may have been removed, so that any status code but a success is lawful, as for an unknown path.
     may_be_removed: bool,
 }
@@ -90,7 +93,7 @@ const ANY: Expectation = Expectation::new(Success::None, Refusal::AnythingBut(&[
 
 impl Expectation {
     const fn new(success: Success, refusal: Refusal) -> Expectation {
-        Expectation { success, refusal, may_be_removed: false }
+        Expectation { success, refusal, may_be_unauthorized: false, may_be_removed: false }
     }
 
     /// The lawful responses to a request, read from the request alone.
@@ -101,7 +104,9 @@ impl Expectation {
             (_, Credential::Invalid(Defect::Repeated)) => Expectation::new(Success::None, Refusal::Any),
             (_, Credential::Invalid(_)) => Expectation::new(Success::None, Refusal::Statuses(&[401])),
             (_, Credential::Valid(_)) => Expectation::with_valid_key(operation),
-            (_, Credential::Ambiguous(_)) => Expectation::with_valid_key(operation).or_unauthorized(),
+            (_, Credential::Ambiguous(_)) => {
+                Expectation { may_be_unauthorized: true, ..Expectation::with_valid_key(operation) }
+            }
             (_, Credential::Contradictory) => {
                 Expectation { refusal: Refusal::Any, ..Expectation::with_valid_key(operation) }
             }
@@ -155,20 +160,6 @@ impl Expectation {
         }
     }
 
-    /// The expectation with 401 as a further lawful refusal.
-    fn or_unauthorized(self) -> Expectation {
-        let refusal = match self.refusal {
-            Refusal::None => Refusal::Statuses(&[401]),
-            Refusal::Statuses(&[400]) => Refusal::Statuses(&[400, 401]),
-            Refusal::Statuses(&[404]) => Refusal::Statuses(&[401, 404]),
-            Refusal::Statuses(&[400, 404]) => Refusal::Statuses(&[400, 401, 404]),
-            Refusal::Statuses(&[411]) => Refusal::Statuses(&[401, 411]),
-            Refusal::Statuses(&[400, 411]) => Refusal::Statuses(&[400, 401, 411]),
-            other => other,
-        };
-        Expectation { refusal, ..self }
-    }
-
     /// The expectation, widened for a request that an [edge](super::may_be_refused_at_edge) may refuse. The successes stay, so without a
     /// valid key there is none.
     #[must_use]
@@ -190,12 +181,8 @@ impl Expectation {
             _ if self.success != Success::Pet => self,
             // That there is no such animal is no reason to refuse it; its credential or its form may still be one.
             Existence::Certain => {
-                let refusal = match self.refusal {
-                    Refusal::Statuses(statuses) if statuses.contains(&401) => Refusal::Statuses(&[401]),
-                    Refusal::Statuses(_) => Refusal::None,
-                    other => other,
-                };
-                Expectation { refusal, ..self }
+                let is_of_animal = matches!(self.refusal, Refusal::Statuses(_));
+                Expectation { refusal: if is_of_animal { Refusal::None } else { self.refusal }, ..self }
             }
             Existence::Unknown if id.unsigned_abs() >= NEAR_ZERO => Expectation { success: Success::None, ..self },
             Existence::Possible | Existence::Unknown => self,
@@ -218,7 +205,8 @@ impl Expectation {
     #[must_use]
     pub fn admits_answer(self, status: u16, shape: Shape) -> bool {
         let succeeds = self.success.response().is_some_and(|(code, body, _)| (code, body) == (status, shape));
-        let states_error = matches!(self.refusal, Refusal::Statuses(_)) && !self.is_removed_with(status);
+        let states_error =
+            matches!(self.refusal, Refusal::None | Refusal::Statuses(_)) && !self.is_removed_with(status);
         succeeds || self.refuses_with(status) && (!states_error || shape == Shape::Error)
     }
 
@@ -232,7 +220,7 @@ impl Expectation {
             Refusal::Any => status >= 300,
             Refusal::AnythingBut(statuses) => !statuses.contains(&status),
         };
-        refuses || self.is_removed_with(status)
+        refuses || self.may_be_unauthorized && status == 401 || self.is_removed_with(status)
     }
 
     fn is_removed_with(self, status: u16) -> bool {
@@ -242,23 +230,30 @@ impl Expectation {
 
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((.., success)) = self.success.response() {
-            f.write_str(success)?;
-            f.write_str(if self.refusal == Refusal::None { "" } else { ", or " })?;
-        }
-        match self.refusal {
-            Refusal::None => Ok(()),
-            Refusal::Statuses(statuses) => write!(f, "{} Error", alternatives(statuses)),
-            Refusal::ClientError => f.write_str("any 4xx"),
-            Refusal::Any => f.write_str("any refusal"),
-            Refusal::AnythingBut([]) => f.write_str("any answer"),
-            Refusal::AnythingBut(statuses) => write!(f, "any answer but {}", alternatives(statuses)),
-        }
+        let statuses = |refusals: &[u16]| {
+            let all = refusals.iter().copied().chain(self.may_be_unauthorized.then_some(401));
+            format!("{} Error", alternatives(&all.collect()))
+        };
+        let refusal = match self.refusal {
+            Refusal::None if !self.may_be_unauthorized => String::new(),
+            Refusal::None => statuses(&[]),
+            Refusal::Statuses(refusals) => statuses(refusals),
+            Refusal::ClientError => "any 4xx".to_owned(),
+            Refusal::Any => "any refusal".to_owned(),
+            Refusal::AnythingBut([]) => "any answer".to_owned(),
+            Refusal::AnythingBut(statuses) => {
+                format!("any answer but {}", alternatives(&statuses.iter().copied().collect()))
+            }
+        };
+        let success = self.success.response().map(|(.., success)| success);
+        let responses: Vec<&str> =
+            success.into_iter().chain([refusal.as_str()]).filter(|words| !words.is_empty()).collect();
+        f.write_str(&responses.join(", or "))
     }
 }
 
 /// Status codes as a sentence lists them: `400, 401 or 404`.
-fn alternatives(statuses: &[u16]) -> String {
+fn alternatives(statuses: &BTreeSet<u16>) -> String {
     let texts: Vec<String> = statuses.iter().map(u16::to_string).collect();
     match &texts[..] {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
