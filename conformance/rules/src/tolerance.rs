@@ -27,13 +27,14 @@ impl Tolerance {
     pub const ROUNDING: Tolerance = Tolerance::of_secs(2);
 
     /// The longest time from a response to the end of its minute, by clocks of whole seconds. A Reset beyond it is that of a day.
-    pub const LONGEST_MINUTE: Tolerance = Tolerance::MINUTE.plus(Tolerance::CLOCK_SLACK);
+    pub const LONGEST_MINUTE: Tolerance =
+        Tolerance::of_secs(Tolerance::MINUTE.seconds() + Tolerance::CLOCK_SLACK.seconds());
 
     /// The longest pause in which other traffic on the key leaves a trace in the run's own responses.
     pub const UNSEEN: Tolerance = Tolerance::of_secs(1);
 
     /// The time for which a request certainly stays in a log of the last minute.
-    pub const KEPT: Tolerance = Tolerance::MINUTE.minus(Tolerance::CLOCK_SLACK);
+    pub const KEPT: Tolerance = Tolerance::of_secs(Tolerance::MINUTE.seconds() - Tolerance::CLOCK_SLACK.seconds());
 
     /// The time after which a request has certainly left a log of the last minute, if the log has whole seconds.
     pub const NO_LONGER_KEPT: Tolerance = Tolerance::of_secs(61);
@@ -64,14 +65,6 @@ impl Tolerance {
 
     const fn of_secs(seconds: i64) -> Tolerance {
         Tolerance(SignedDuration::from_secs(seconds))
-    }
-
-    const fn plus(self, other: Tolerance) -> Tolerance {
-        Tolerance::of_secs(self.seconds() + other.seconds())
-    }
-
-    const fn minus(self, other: Tolerance) -> Tolerance {
-        Tolerance::of_secs(self.seconds() - other.seconds())
     }
 
     /// The signed duration, to compare times with.

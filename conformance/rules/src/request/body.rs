@@ -263,8 +263,8 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
         Json::String(name) => Ok(name.clone()),
         _ => Err(Fault::NameType),
     });
-    match name {
-        Some(Ok(name)) => {
+    match name.unwrap_or(Err(Fault::NameMissing)) {
+        Ok(name) => {
             // A name without the mark of the run may belong to an animal of an earlier run.
             let is_fresh = context.name_mark.as_ref().is_none_or(|mark| name.contains(mark.as_str()));
             if !is_fresh || !is_plain_name(&name) || names.contains(&name) {
@@ -272,8 +272,7 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
             }
             draft.name = Some(name);
         }
-        Some(Err(fault)) => faults.push(fault),
-        None => faults.push(Fault::NameMissing),
+        Err(fault) => faults.push(fault),
     }
     let category = member(members, "categoryId", |value| match value {
         Json::Number(number) => match number.whole {
@@ -282,8 +281,8 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
         },
         _ => Err(Fault::CategoryType),
     });
-    match category {
-        Some(Ok((category, text))) => {
+    match category.unwrap_or(Err(Fault::CategoryMissing)) {
+        Ok((category, text)) => {
             if *text != category.to_string() {
                 ambiguities.push(Ambiguity::IntegralNumber);
             }
@@ -292,8 +291,7 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
             }
             draft.category_id = Some(category);
         }
-        Some(Err(fault)) => faults.push(fault),
-        None => faults.push(Fault::CategoryMissing),
+        Err(fault) => faults.push(fault),
     }
     let status = member(members, "status", |value| match value {
         Json::Null => Ok(None),

@@ -72,6 +72,11 @@ impl Rule {
         Rule::applying(id, Applies::Trace(judge))
     }
 
+    /// A rule that looks at the trace as a whole, as far as it shows the requests completely.
+    pub(crate) const fn of_requests(id: &'static str, judge: fn(&Facts<'_>, &mut Judgement)) -> Rule {
+        Rule::new(id, judge).needing(Needs::REQUEST)
+    }
+
     /// A rule that looks at each key by itself.
     pub(crate) const fn of_keys(id: &'static str, judge: OfKey) -> Rule {
         Rule::applying(id, Applies::Keys(judge))
@@ -269,12 +274,7 @@ impl Judgement {
         expected: impl Into<Sentence>,
         found: impl FnOnce() -> Sentence,
     ) {
-        if holds {
-            self.hold();
-            self.exchanges.insert(entry.exchange.number);
-        } else {
-            self.fail(&[entry], expected, found());
-        }
+        self.require_no_defect(entry, expected, (!holds).then(found));
     }
 }
 

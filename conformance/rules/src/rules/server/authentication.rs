@@ -10,17 +10,13 @@ use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_entries("auth.valid-key", |entry| entry.key().is_some(), valid_key).needing(Needs::CREDENTIAL.of_run()),
-    Rule::new("auth.missing-key", missing_key).needing(Needs::REQUEST),
-    Rule::new("auth.invalid-key", |facts, judgement| {
-        require_401(facts, judgement, Defect::Unknown, "a key that nobody issued");
-    })
-    .needing(Needs::REQUEST),
-    Rule::new("auth.exact-key", |facts, judgement| {
-        require_401(facts, judgement, Defect::Inexact, "a key that is not exactly a valid one");
-    })
-    .needing(Needs::REQUEST),
+    Rule::of_requests("auth.missing-key", missing_key),
+    Rule::of_requests("auth.invalid-key", |d, j| require_401(d, j, Defect::Unknown, "a key that nobody issued")),
+    Rule::of_requests("auth.exact-key", |d, j| {
+        require_401(d, j, Defect::Inexact, "a key that is not exactly a valid one");
+    }),
     Rule::new("auth.bearer-header", bearer_header).needing(Needs::CREDENTIAL),
-    Rule::new("auth.before-all-else", before_all_else).needing(Needs::REQUEST),
+    Rule::of_requests("auth.before-all-else", before_all_else),
 ];
 
 fn valid_key(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {

@@ -13,30 +13,29 @@ use crate::sentence::{Sentence, sentence};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("create.success", success).needing(Needs::REQUEST),
+    Rule::of_requests("create.success", success),
     Rule::new("create.echo", echo).needing(Needs::BODIES),
     Rule::new("create.assigned-id", assigned_id).needing(Needs::BODIES),
-    Rule::new("create.name-required", |d, j| refused(d, j, Fault::NameMissing, "a body without name"))
-        .needing(Needs::REQUEST),
-    Rule::new("create.category-required", |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId"))
-        .needing(Needs::REQUEST),
-    Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is not a string"))
-        .needing(Needs::REQUEST),
-    Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is not a number"))
-        .needing(Needs::REQUEST),
-    Rule::new("create.category-int64", |d, j| {
+    Rule::of_requests("create.name-required", |d, j| refused(d, j, Fault::NameMissing, "a body without name")),
+    Rule::of_requests("create.category-required", |d, j| {
+        refused(d, j, Fault::CategoryMissing, "a body without categoryId");
+    }),
+    Rule::of_requests("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is not a string")),
+    Rule::of_requests("create.category-type", |d, j| {
+        refused(d, j, Fault::CategoryType, "a categoryId that is not a number");
+    }),
+    Rule::of_requests("create.category-int64", |d, j| {
         refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
-    })
-    .needing(Needs::REQUEST),
-    Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values"))
-        .needing(Needs::REQUEST),
-    Rule::new("create.body-required", |d, j| {
+    }),
+    Rule::of_requests("create.status-enum", |d, j| {
+        refused(d, j, Fault::StatusEnum, "a status outside the three values");
+    }),
+    Rule::of_requests("create.body-required", |d, j| {
         refused(d, j, Fault::NoObject, "a body that is missing or is not an object");
         refused(d, j, Fault::NoLength, "a body that is missing");
-    })
-    .needing(Needs::REQUEST),
-    Rule::new("create.malformed-json", malformed_json).needing(Needs::REQUEST),
-    Rule::new("create.extended-json", extended_json).needing(Needs::REQUEST),
+    }),
+    Rule::of_requests("create.malformed-json", malformed_json),
+    Rule::of_requests("create.extended-json", extended_json),
 ];
 
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
