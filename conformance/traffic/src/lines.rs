@@ -27,8 +27,8 @@ struct Line {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     withheld: Vec<Fact>,
     /// The party that answered, if not the service.
-    #[serde(default, skip_serializing_if = "is_service")]
-    answerer: Answerer,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answerer: Option<Answerer>,
     /// `conversation` where no request was under way, so that the recording can be divided before this exchange; `sample` where exchanges
     /// are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,11 +90,6 @@ struct Answered {
     cut: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_service(answerer: &Answerer) -> bool {
-    *answerer == Answerer::Service
-}
-
 /// Bytes as text, or else in base64.
 fn written(bytes: &[u8]) -> (Option<String>, Option<String>) {
     match std::str::from_utf8(bytes) {
@@ -135,7 +130,7 @@ pub fn line(exchange: &Exchange) -> String {
         received_at: *received_at,
         precision_us: u64::try_from(known.precision.as_micros()).ok().filter(|precision| *precision > 0),
         withheld: known.withheld.iter().collect(),
-        answerer: known.answerer,
+        answerer: Some(known.answerer).filter(|answerer| *answerer != Answerer::Service),
         begins: known.begins,
         connection: known.carrier.map(|carrier| carrier.connection),
         other_connections: known.carrier.map(|carrier| carrier.others).filter(|others| *others > 0),
@@ -250,7 +245,7 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
         known: Knowledge {
             withheld: FactSet::of(&line.withheld),
             precision: SignedDuration::from_micros(precision),
-            answerer: line.answerer,
+            answerer: line.answerer.unwrap_or_default(),
             begins: line.begins,
             carrier: line
                 .connection

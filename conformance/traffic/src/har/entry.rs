@@ -72,15 +72,16 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
     let body = message::sent_body(&entry.request);
     let headers = message::received_headers(&entry.request, response);
     let content = message::received_body(response, headers.as_deref());
-    let mut or_withheld = |is_known: bool, fact: Fact| {
+    for (is_known, fact) in [
+        (authorization.is_some(), Fact::Credential),
+        (body.is_some(), Fact::RequestBody),
+        (headers.is_some(), Fact::ResponseHeaders),
+        (content.is_some(), Fact::ResponseBody),
+    ] {
         if !is_known {
             withheld.insert(fact);
         }
-    };
-    or_withheld(authorization.is_some(), Fact::Credential);
-    or_withheld(body.is_some(), Fact::RequestBody);
-    or_withheld(headers.is_some(), Fact::ResponseHeaders);
-    or_withheld(content.is_some(), Fact::ResponseBody);
+    }
     let fields = entry.request.headers.iter().map(|field| (field.name.to_ascii_lowercase(), field.value.clone()));
     // Several `Authorization` fields, or a redacted one, are read for the secrets in them only.
     let is_unknown = authorization.is_none();

@@ -2,6 +2,8 @@
 //!
 //! In the result of each function, `None` is a withheld part and `Some(None)` an absent one.
 
+#![expect(clippy::option_option, reason = "a part is withheld, absent or present")]
+
 use std::borrow::Cow;
 
 use animal_store_rules::trace::exchange::{Body, MAX_BODY};
@@ -139,7 +141,6 @@ const JUDGED: [&str; 8] = [CONTENT_TYPE, "date", "deprecation", "sunset", LIMIT,
 
 /// The query of a request, given the query of its URL. Some recorders write the query only apart from the URL, decoded. Such a query is
 /// known if none of its characters needs an encoding.
-#[expect(clippy::option_option, reason = "withheld, absent and present, as with every other message part here")]
 pub(super) fn query(request: &SentRequest, of_url: Option<String>) -> Option<Option<String>> {
     if of_url.is_some() || request.query_string.is_empty() {
         return Some(of_url);
@@ -191,7 +192,6 @@ pub(super) fn received_headers(request: &SentRequest, response: &ReceivedRespons
 }
 
 /// The `Authorization` of a request. Its absence is known only if the archive shows all header fields of the request.
-#[expect(clippy::option_option, reason = "withheld, absent and present, as with every other message part here")]
 pub(super) fn authorization(request: &SentRequest) -> Option<Option<String>> {
     let mut values = values(&request.headers, "authorization");
     match (values.next(), values.next()) {
@@ -202,7 +202,6 @@ pub(super) fn authorization(request: &SentRequest) -> Option<Option<String>> {
 }
 
 /// The body of a request, with its media type.
-#[expect(clippy::option_option, reason = "withheld, absent and present, as with every other message part here")]
 pub(super) fn sent_body(request: &SentRequest) -> Option<Option<Body>> {
     let length = values(&request.headers, "content-length").next();
     let Some(data) = &request.post_data else {

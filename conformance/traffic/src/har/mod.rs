@@ -143,7 +143,7 @@ pub fn read<E: From<Unreadable>>(
         taken.map_err(|error| failed = Some(error)).is_ok()
     };
     let mut reader = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, text));
-    let archive = Reader { level: Level::Archive, take: &mut take, summary: &mut summary };
+    let archive = Reader { path: &["log", "entries"], take: &mut take, summary: &mut summary };
     let read = archive.deserialize(&mut reader).and_then(|()| reader.end());
     match (failed, read) {
         (Some(error), _) => Err(error),
@@ -197,20 +197,10 @@ fn exchange(
 /// A function that takes an entry and returns whether to go on.
 type Take<'t> = dyn FnMut(&mut Summary, &RawValue) -> bool + 't;
 
-/// The levels of an archive down to its entries.
-#[derive(Clone, Copy)]
-enum Level {
-    /// The whole archive, an object.
-    Archive,
-    /// The member `log` of the archive, an object.
-    Log,
-    /// The member `entries` of `log`, an array.
-    Entries,
-}
-
-/// The reader of a level of an archive. It holds one entry at a time.
+/// The reader of an archive, or of a value in it. It holds one entry at a time.
 struct Reader<'a, 't> {
-    level: Level,
+    /// The names of the members that lead from the value to the entries.
+    path: &'static [&'static str],
     take: &'a mut Take<'t>,
     summary: &'a mut Summary,
 }
@@ -219,10 +209,7 @@ impl<'de> DeserializeSeed<'de> for Reader<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        match self.level {
-            Level::Archive | Level::Log => deserializer.deserialize_map(self),
-            Level::Entries => deserializer.deserialize_seq(self),
-        }
+        if self.path.is_empty() { deserializer.deserialize_seq(self) } else { deserializer.deserialize_map(self) }
     }
 }
 
@@ -234,20 +221,16 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Reader { level, take, summary } = self;
+        let Reader { path, take, summary } = self;
         let mut inner = 0;
         while let Some(name) = map.next_key::<String>()? {
-            let level = match (level, name.as_str()) {
-                (Level::Archive, "log") => Level::Log,
-                (Level::Log, "entries") => Level::Entries,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
+            if name != path[0] {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
             inner += 1;
             summary.has_log = true;
-            map.next_value_seed(Reader { level, take: &mut *take, summary: &mut *summary })?;
+            map.next_value_seed(Reader { path: &path[1..], take: &mut *take, summary: &mut *summary })?;
         }
         if inner == 1 {
             Ok(())

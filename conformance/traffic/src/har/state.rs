@@ -7,7 +7,7 @@ use animal_store_rules::trace::hash;
 use animal_store_rules::trace::json::outside_strings;
 use animal_store_rules::trace::knowledge::{Fact, Knowledge};
 use animal_store_rules::trace::rate_limit::REMAINING;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::LeftOut;
 use super::entry::Entry;
@@ -26,11 +26,14 @@ pub(super) struct Recorder {
     seen: HashSet<u64>,
     /// Whether an entry had the address of the server: browsers state it for every response that came over the network.
     shows_addresses: bool,
-    clocks: Clocks,
+    /// The bounds of the time by which the server's clock is ahead of the recorder's.
+    ahead_at_least: Option<SignedDuration>,
+    ahead_at_most: Option<SignedDuration>,
 }
 
 impl Recorder {
-    /// Withholds the times of an exchange if they contradict earlier ones. The error is the reason why the entry is left out.
+    /// Withholds the times of an exchange if they contradict earlier ones: a server writes `Date` between the request and the end of the
+    /// response. The error is the reason why the entry is left out.
     pub(super) fn correct(&mut self, entry: &Entry, exchange: &mut Exchange) -> Result<(), LeftOut> {
         let digests = [request_digest(entry), response_digest(entry), idempotency_digest(entry)];
         // All are inserted, even if the first is known.
@@ -41,12 +44,21 @@ impl Recorder {
         if self.shows_addresses && !entry.has_address() {
             return Err(LeftOut::Untransferred);
         }
-        match self.clocks.compare(exchange) {
-            Clock::Agrees => {}
+        let precision = exchange.known.precision;
+        let date = exchange.response().and_then(|response| response.date());
+        let Some(date) = date.filter(|_| precision < Knowledge::NO_TIME) else { return Ok(()) };
+        let at_least = date.duration_since(exchange.received_at) - precision;
+        let at_most = date.duration_since(exchange.sent_at) + precision + SignedDuration::from_secs(1);
+        if self.ahead_at_least.is_some_and(|bound| at_most < bound - CLOCK_SLACK) {
             // The response is older than its request.
-            Clock::Behind => return Err(LeftOut::Cached),
+            return Err(LeftOut::Cached);
+        }
+        if self.ahead_at_most.is_some_and(|bound| at_least > bound + CLOCK_SLACK) {
             // Recorders with a clock of twelve hours begin anew at one.
-            Clock::Ahead => exchange.known.precision = Knowledge::NO_TIME,
+            exchange.known.precision = Knowledge::NO_TIME;
+        } else {
+            self.ahead_at_least = self.ahead_at_least.max(Some(at_least));
+            self.ahead_at_most = Some(self.ahead_at_most.map_or(at_most, |bound| bound.min(at_most)));
         }
         Ok(())
     }
@@ -136,43 +148,6 @@ fn response_digest(entry: &Entry) -> Option<u64> {
     let body = (&response.content.file, &response.content.text);
     let shows_remaining = fields.iter().any(|(name, _)| name == REMAINING);
     shows_remaining.then(|| hash(&(&entry.request.method, &entry.request.url, &fields, body)))
-}
-
-/// The difference between the server's clock and the recorder's, bounded by the entries so far.
-#[derive(Debug, Default)]
-struct Clocks {
-    at_least: Option<SignedDuration>,
-    at_most: Option<SignedDuration>,
-}
-
-/// The result of a comparison of the `Date` of a response with those of the responses before it.
-#[derive(Debug, Eq, PartialEq)]
-enum Clock {
-    Agrees,
-    Behind,
-    Ahead,
-}
-
-impl Clocks {
-    /// Compares the `Date` of a response with the bounds so far, and narrows them. A server writes `Date` between the request and the end
-    /// of the response.
-    fn compare(&mut self, exchange: &Exchange) -> Clock {
-        let Exchange { sent_at, received_at, known, .. } = exchange;
-        let date = exchange.response().and_then(|response| response.date());
-        let Some(date) = date.filter(|_| known.precision < Knowledge::NO_TIME) else { return Clock::Agrees };
-        let ahead_of = |time: &Timestamp| date.duration_since(*time);
-        let at_least = ahead_of(received_at) - known.precision;
-        let at_most = ahead_of(sent_at) + known.precision + SignedDuration::from_secs(1);
-        if self.at_least.is_some_and(|bound| at_most < bound - CLOCK_SLACK) {
-            return Clock::Behind;
-        }
-        if self.at_most.is_some_and(|bound| at_least > bound + CLOCK_SLACK) {
-            return Clock::Ahead;
-        }
-        self.at_least = self.at_least.max(Some(at_least));
-        self.at_most = Some(self.at_most.map_or(at_most, |bound| bound.min(at_most)));
-        Clock::Agrees
-    }
 }
 
 #[cfg(test)]

@@ -34,26 +34,15 @@ impl<R: Read> ArchiveText<R> {
         while self.text.is_empty() && !self.has_ended {
             let read = (&mut self.inner).take(CHUNK as u64).read_to_end(&mut self.raw)?;
             self.has_ended = read == 0;
-            self.convert();
+            let end = self.raw.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+            let is_beginning = std::str::from_utf8(end).is_err_and(|error| error.error_len().is_none());
+            // The rest of the character is in the next chunk.
+            let kept = if is_beginning && !self.has_ended { end.len() } else { 0 };
+            let rest = self.raw.split_off(self.raw.len() - kept);
+            self.text = String::from_utf8_lossy(&self.raw).into_owned().into_bytes();
+            self.raw = rest;
         }
         Ok(())
-    }
-
-    fn convert(&mut self) {
-        let raw = std::mem::take(&mut self.raw);
-        let mut rest = raw.len();
-        for chunk in raw.utf8_chunks() {
-            let (valid, invalid) = (chunk.valid(), chunk.invalid());
-            rest -= valid.len() + invalid.len();
-            self.text.extend_from_slice(valid.as_bytes());
-            let is_beginning = std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
-            if rest == 0 && is_beginning && !self.has_ended {
-                // The rest of the character is in the next chunk.
-                self.raw = invalid.to_vec();
-            } else if !invalid.is_empty() {
-                self.text.extend_from_slice("\u{fffd}".as_bytes());
-            }
-        }
     }
 }
 
