@@ -14,7 +14,6 @@ pub struct Facts<'h> {
 
 impl<'h> Facts<'h> {
     /// The facts of a history.
-    #[must_use]
     pub fn new(history: &'h History<'h>) -> Facts<'h> {
         Facts { history, limiter: Limiter::new(history) }
     }

@@ -32,14 +32,12 @@ pub enum Value {
 
 impl Sentence {
     /// A sentence with as many values as it has marks.
-    #[must_use]
     pub fn new(text: &'static str, values: Vec<Value>) -> Sentence {
         debug_assert_eq!(text.matches("{}").count(), values.len(), "{text}");
         Sentence { text, values }
     }
 
     /// Returns true if two sentences are of one kind: they differ at most in numbers and in texts.
-    #[must_use]
     pub fn is_alike(&self, other: &Sentence) -> bool {
         self.text == other.text && self.values.iter().zip(&other.values).all(|(one, other)| one.is_alike(other))
     }

@@ -68,19 +68,16 @@ impl Tolerance {
     }
 
     /// The signed duration, to compare times with.
-    #[must_use]
     pub const fn duration(self) -> SignedDuration {
         self.0
     }
 
     /// The whole seconds, to compare header fields with.
-    #[must_use]
     pub const fn seconds(self) -> i64 {
         self.0.as_secs()
     }
 
     /// The unsigned duration, to wait for.
-    #[must_use]
     pub const fn unsigned(self) -> Duration {
         self.0.unsigned_abs()
     }

@@ -16,7 +16,6 @@ pub struct TomlError {
 
 impl TomlError {
     /// A mistake at these bytes of the text.
-    #[must_use]
     pub fn at(text: &str, bytes: Range<usize>, problem: impl Into<String>) -> TomlError {
         let before = text.get(..bytes.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |line_break| line_break + 1);
@@ -28,7 +27,6 @@ impl TomlError {
     }
 
     /// The mistake that the TOML parser reports.
-    #[must_use]
     pub fn toml(text: &str, error: &toml::de::Error) -> TomlError {
         // The parser gives a hint in a second line, which is joined to the first. Its own rendering is not used: it repeats the
         // line of the file, which may contain a secret.

@@ -26,7 +26,6 @@ pub struct Transcript {
 impl Transcript {
     /// Reads the steps of a history. A repeated step stands once, with its first unlawful response, otherwise with its last lawful
     /// one.
-    #[must_use]
     pub fn new(history: &History<'_>) -> Transcript {
         let (mut lines, anonymous): (Vec<(String, String)>, _) = (Vec::new(), Anonymous::new(history));
         // The seed draws near misses, so no two transcripts would have the same.
@@ -51,14 +50,12 @@ impl Transcript {
     }
 
     /// The transcript as text: a line for each step and its response.
-    #[must_use]
     pub fn text(&self) -> String {
         let width = self.lines.iter().map(|(step, _)| step.chars().count()).max().unwrap_or(0);
         self.lines.iter().map(|(step, answer)| format!("{step:width$}  {answer}\n")).collect()
     }
 
     /// The difference from the committed transcript as a unified diff of the steps that were taken, if there is one.
-    #[must_use]
     pub fn difference(&self) -> Option<String> {
         let committed = COMMITTED.splitn(3, "---\n").nth(2).unwrap_or_default();
         let (mut expected, mut found) = (String::new(), String::new());

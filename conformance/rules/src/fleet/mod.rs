@@ -28,7 +28,6 @@ pub struct Fleet {
 
 impl Fleet {
     /// The facts of a trace, if the service has several addresses.
-    #[must_use]
     pub fn of(facts: &Facts<'_>) -> Option<Fleet> {
         let addresses = facts.history.context.addresses().count();
         (addresses > 1).then(|| Fleet {
@@ -39,26 +38,22 @@ impl Fleet {
     }
 
     /// The replicas that count for themselves.
-    #[must_use]
     pub fn counting_apart(&self) -> Vec<usize> {
         self.places_where(|at| matches!(&self.counters[at], Counter::With(others) if others.is_empty()))
     }
 
     /// Returns true if some replicas count together.
-    #[must_use]
     pub fn shares_a_counter(&self) -> bool {
         self.counters.iter().any(|counter| matches!(counter, Counter::With(others) if !others.is_empty()))
     }
 
     /// The replicas that did not show an animal created at another replica, although the time for which reads may lag was over.
-    #[must_use]
     pub fn lagging(&self) -> Vec<usize> {
         let lag = Tolerance::READ_LAG.unsigned();
         self.places_where(|at| self.reads[at].missing_ms.is_some_and(|time| Duration::from_millis(time) >= lag))
     }
 
     /// The lagging replicas that have shown no animal created at another replica.
-    #[must_use]
     pub fn storing_apart(&self) -> Vec<usize> {
         self.lagging().into_iter().filter(|at| self.reads[*at].shown == 0).collect()
     }
@@ -69,7 +64,6 @@ impl Fleet {
 }
 
 /// The replica that a request was sent to, as a place among the addresses.
-#[must_use]
 pub fn replica_of(entry: &Entry<'_>) -> usize {
     entry.exchange.request.replica.unwrap_or_default()
 }

@@ -185,13 +185,11 @@ impl Access {
     }
 
     /// The end of the access, if the trace shows one.
-    #[must_use]
     pub fn end(&self) -> Option<AccessEnd> {
         self.likely_end().filter(|_| self.lock_out.is_none_or(|lock_out| lock_out.is_certain))
     }
 
     /// The end of the access that the last responses make likely. Further requests show whether it is one.
-    #[must_use]
     pub fn likely_end(&self) -> Option<AccessEnd> {
         if let Some(LockOut { from, status, unknown, .. }) = self.lock_out {
             return Some(AccessEnd::Address { number: from + 1, status, unknown });

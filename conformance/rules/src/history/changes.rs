@@ -15,14 +15,12 @@ type Shown<'h> = (&'h Entry<'h>, Option<&'h str>);
 
 impl History<'_> {
     /// Returns true if a response shows that the status of an animal of this run has changed since its creation.
-    #[must_use]
     pub fn has_changed(&self, id: i64, entry: &Entry<'_>) -> bool {
         self.changes.contains(&(id, entry.exchange.number))
     }
 
     /// Returns true if the status of any animal of this run was seen to change. Then the status of every animal of the run is uncertain
     /// between two reads.
-    #[must_use]
     pub fn own_change(&self) -> bool {
         !self.changes.is_empty()
     }

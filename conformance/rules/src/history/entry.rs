@@ -79,7 +79,6 @@ impl<'t> Entry<'t> {
     }
 
     /// The response of the service, if any.
-    #[must_use]
     pub fn response(&self) -> Option<&'t Response> {
         self.exchange.service_response().filter(|_| !self.is_shut_out)
     }
@@ -91,32 +90,27 @@ impl<'t> Entry<'t> {
     }
 
     /// Returns true if the service answered, or had to, as it answers any client with this credential.
-    #[must_use]
     pub fn is_of_service(&self) -> bool {
         self.exchange.known.answerer == Answerer::Service && !self.is_shut_out
     }
 
     /// Returns true if the response shows that the service took the credential for a valid key: the request was carried out, or refused for
     /// what is wrong with it otherwise.
-    #[must_use]
     pub fn shows_acceptance(&self) -> bool {
         matches!(self.status(), Some(200..=299 | 400 | 404)) && self.is_of_operation() && !self.may_be_of_edge()
     }
 
     /// The status code, if there is a response of the service.
-    #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.response().map(|response| response.status)
     }
 
     /// Returns true if the service answered with a 2xx status code.
-    #[must_use]
     pub fn succeeded(&self) -> bool {
         matches!(self.status(), Some(200..=299))
     }
 
     /// The window that the rate-limit header fields of the response report, if all three can be read.
-    #[must_use]
     pub fn window(&self) -> Option<Window> {
         self.rate.as_ref()?.window()
     }
@@ -124,7 +118,6 @@ impl<'t> Entry<'t> {
     /// Returns true if the response may be that of an intermediary or an HTTP library, which knows neither the Error nor the header fields
     /// of the service, and counts against no limit. It knows neither keys nor limits, so 401, 429 and a response with a window are the
     /// service's own. Anyone may refuse two credentials in any form.
-    #[must_use]
     pub fn may_be_of_edge(&self) -> bool {
         let is_refusal = matches!(self.status(), Some(400 | 402..=428 | 430..=499));
         self.credential.is_malformed()
@@ -133,7 +126,6 @@ impl<'t> Entry<'t> {
 
     /// Returns true if the response is that of an operation. Otherwise the specification states nothing about it, because it is that of
     /// an edge or of an unknown path: the fetch of an animal, once removed, is one, unless it succeeds or is limited all the same.
-    #[must_use]
     pub fn is_of_operation(&self) -> bool {
         match self.operation {
             Operation::Elsewhere => false,
@@ -145,37 +137,31 @@ impl<'t> Entry<'t> {
     }
 
     /// The body of the response, if it is JSON.
-    #[must_use]
     pub fn value(&self) -> Option<&Json> {
         self.json.as_ref().and_then(|json| json.as_ref().ok())
     }
 
     /// The server's time when it answered: its `Date`.
-    #[must_use]
     pub fn server_time(&self) -> Option<Timestamp> {
         self.date
     }
 
     /// Returns true if something between server and client wrote the `Date` of the response.
-    #[must_use]
     pub fn has_foreign_date(&self) -> bool {
         self.date != self.exchange.response().and_then(Response::date)
     }
 
     /// The server's time when it answered, or without a `Date` the time of receipt by the judge's clock.
-    #[must_use]
     pub fn answered_at(&self) -> Timestamp {
         self.date.unwrap_or(self.exchange.received_at)
     }
 
     /// The wait that the `Retry-After` of the response asks for, if it can be read.
-    #[must_use]
     pub fn wait_asked_for(&self) -> Option<SignedDuration> {
         Some(self.retry_after()?.wait(self.answered_at()))
     }
 
     /// Returns true if the `Retry-After` of the response is a number of seconds, not a date.
-    #[must_use]
     pub fn asks_in_seconds(&self) -> bool {
         matches!(self.retry_after(), Some(RetryAfter::Seconds(_)))
     }
@@ -186,27 +172,23 @@ impl<'t> Entry<'t> {
     }
 
     /// Returns true if a request with a valid key was refused with 429.
-    #[must_use]
     pub fn is_limited(&self) -> bool {
         self.status() == Some(429) && self.key().is_some()
     }
 
     /// Returns true if a request with a valid key was answered by the service with a status code other than 429.
-    #[must_use]
     pub fn is_admitted(&self) -> bool {
         self.key().is_some() && !matches!(self.status(), None | Some(429)) && !self.may_be_of_edge()
     }
 
     /// Returns true if the exchange was complete before the other request was sent, so that the server dealt with it first. No exchange
     /// precedes itself, even if it took no time by a coarse clock.
-    #[must_use]
     pub fn precedes(&self, other: &Entry<'_>) -> bool {
         self.exchange.number < other.exchange.number && !other.time_since(self).is_negative()
     }
 
     /// The least time that passed between the completion of an earlier exchange and the sending of this one. The precision of their
     /// recorded times is subtracted.
-    #[must_use]
     pub fn time_since(&self, earlier: &Entry<'_>) -> SignedDuration {
         let between = self.exchange.sent_at.duration_since(earlier.exchange.received_at);
         between.saturating_sub(self.exchange.known.precision.max(earlier.exchange.known.precision))
@@ -219,7 +201,6 @@ impl<'t> Entry<'t> {
     }
 
     /// The index of the key, if the request came with a valid key in the described form, or in another form that the service accepted.
-    #[must_use]
     pub fn key(&self) -> Option<usize> {
         match self.credential {
             Credential::Valid(key) => Some(key),
@@ -229,7 +210,6 @@ impl<'t> Entry<'t> {
     }
 
     /// The animals that the response shows, wherever they are well enough formed to be distinguished.
-    #[must_use]
     pub fn animals(&self) -> Vec<Animal<'_>> {
         self.shown().iter().map(Animal).collect()
     }
@@ -256,31 +236,26 @@ pub struct Animal<'c>(pub &'c Json);
 
 impl<'c> Animal<'c> {
     /// `id`, if an int64.
-    #[must_use]
     pub fn id(self) -> Option<i64> {
         self.0.get("id").and_then(Json::as_int64)
     }
 
     /// `name`, if a string.
-    #[must_use]
     pub fn name(self) -> Option<&'c str> {
         self.0.get("name").and_then(Json::as_str)
     }
 
     /// `categoryId`, if an int64.
-    #[must_use]
     pub fn category_id(self) -> Option<i64> {
         self.0.get("categoryId").and_then(Json::as_int64)
     }
 
     /// `status`, if a string.
-    #[must_use]
     pub fn status(self) -> Option<&'c str> {
         self.0.get("status").and_then(Json::as_str)
     }
 
     /// A member as JSON, for sentences; `none` where it is missing.
-    #[must_use]
     pub fn shown(self, member: &str) -> String {
         self.0.get(member).map_or_else(|| "none".to_owned(), Json::to_string)
     }

@@ -79,14 +79,12 @@ pub struct History<'t> {
 
 impl<'t> History<'t> {
     /// Reads a trace, with the bodies of its responses.
-    #[must_use]
     pub fn new(trace: &'t Trace) -> History<'t> {
         History::read(trace, Body::Parsed)
     }
 
     /// Reads a trace without parsing bodies, so that the history shows no animals. Facts about rate limits need no more, and are asked for
     /// again and again during a run.
-    #[must_use]
     pub fn without_bodies(trace: &'t Trace) -> History<'t> {
         History::read(trace, Body::Ignored)
     }
@@ -98,7 +96,6 @@ impl<'t> History<'t> {
     }
 
     /// Reads a trace as if every created animal had to be visible at once. A read that fails only by this history should be repeated.
-    #[must_use]
     pub fn impatient(trace: &'t Trace) -> History<'t> {
         History { lag: SignedDuration::ZERO, ..History::new(trace) }
     }
@@ -204,7 +201,6 @@ impl<'t> History<'t> {
     }
 
     /// The creation of the animal with this id.
-    #[must_use]
     pub fn creation(&self, id: i64) -> Option<&Creation> {
         self.created.get(&id).map(|at| &self.creations[*at])
     }
@@ -212,7 +208,6 @@ impl<'t> History<'t> {
     /// Returns true if a read must show the animal: this run created it longer ago than reads may lag. Each replica may lag
     /// separately, so an earlier read that shows the animal proves nothing. An animal of other clients may disappear, so it must be shown
     /// only between two responses that show it alike. Customers may have a catalogue each.
-    #[must_use]
     pub fn is_settled(&self, id: i64, entry: &Entry<'_>) -> bool {
         let Some((first, animal)) = self.known(id, entry) else { return false };
         if self.are_catalogues_apart && first.key() != entry.key() {
@@ -229,25 +224,21 @@ impl<'t> History<'t> {
 
     /// Returns true if the first response that shows an animal is that to a creation by the judge, so that no other client knows the
     /// animal. In recorded traffic other clients may change any animal.
-    #[must_use]
     pub fn is_made_by(&self, first: &Entry<'_>) -> bool {
         self.is_run() && matches!(first.operation, Operation::Create(_))
     }
 
     /// Returns true if the judge chose every request of the trace.
-    #[must_use]
     pub fn is_run(&self) -> bool {
         self.context.extent == Extent::Run
     }
 
     /// Returns true if requests that were sent with the keys of the trace may be missing from it.
-    #[must_use]
     pub fn is_sample(&self) -> bool {
         self.context.extent < Extent::Complete
     }
 
     /// The lawful answers to a request, given everything that the trace shows.
-    #[must_use]
     pub fn expectation(&self, entry: &Entry<'_>) -> Expectation {
         let mut expectation = Expectation::of(&entry.operation, entry.credential);
         if let Operation::Get(PetId::Int64(id)) = entry.operation {
@@ -268,20 +259,17 @@ impl<'t> History<'t> {
     }
 
     /// Returns true if this run created the animal with this id.
-    #[must_use]
     pub fn is_own(&self, id: i64) -> bool {
         self.is_run() && self.creation(id).is_some()
     }
 
     /// The time of an exchange relative to the removal of `GET /pets/{petId}`.
-    #[must_use]
     pub fn era(&self, entry: &Entry<'_>) -> Era {
         era(self.context, entry)
     }
 
     /// The number of requests of this run, with any credential, that a server may have counted between two responses. The request of the
     /// second response is among them.
-    #[must_use]
     pub fn sent_between(&self, before: &Entry<'_>, after: &Entry<'_>) -> u64 {
         let (sent_at, answered_at) = (before.exchange.sent_at, after.exchange.received_at);
         let earlier = self.entries.iter().zip(&self.answered_by).take(index_of(before)).rev();

@@ -27,7 +27,6 @@ impl<'t> History<'t> {
     }
 
     /// The responses that show the animal with this id, in order, and the animal in each.
-    #[must_use]
     pub fn shown(&self, id: i64) -> impl DoubleEndedIterator<Item = (&Entry<'t>, Animal<'_>)> {
         let sightings = self.sightings.get(&id).into_iter().flatten();
         sightings.filter_map(|(entry, place)| {
@@ -38,20 +37,17 @@ impl<'t> History<'t> {
 
     /// The first response before `entry` that shows the animal with this id, and the animal in it. If the run created the animal, it is
     /// the response to the creation.
-    #[must_use]
     pub fn known(&self, id: i64, entry: &Entry<'_>) -> Option<(&Entry<'t>, Animal<'_>)> {
         self.shown(id).next().filter(|(first, _)| first.precedes(entry))
     }
 
     /// Returns true if a response other than that of `entry`, earlier or later, shows the animal with this id.
-    #[must_use]
     pub fn is_shown_elsewhere(&self, id: i64, entry: &Entry<'_>) -> bool {
         self.shown(id).any(|(other, _)| !std::ptr::eq(other, entry))
     }
 
     /// Returns true if the response to a later request shows an animal with this id that satisfies `like`. Where others may have emptied
     /// the catalogue meanwhile, a further creation with the id makes another animal.
-    #[must_use]
     pub fn is_seen_after(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
         let later = self.shown(id).rev().take_while(|(later, _)| entry.precedes(later));
         if !self.recreated.contains(&id) {

@@ -110,7 +110,6 @@ impl KeyCodec {
     }
 
     /// Writes a key, which is ASCII. `None` if the key is empty, or if the change leaves this key as it is.
-    #[must_use]
     pub fn apply(self, key: &str) -> Option<String> {
         let written = (!key.is_empty()).then(|| self.written(key))?;
         (self == KeyCodec::Plain || written != key).then_some(written)
@@ -131,7 +130,6 @@ fn in_digits(number: i64, zero: char) -> String {
 pub const REPLACEMENTS: [char; 2] = ['x', 'y'];
 
 /// The key with the character at this index replaced. A key is ASCII.
-#[must_use]
 pub fn with_another_character(key: &str, at: usize) -> String {
     let [usual, other] = REPLACEMENTS;
     let replacement = if key[at..].starts_with(usual) { other } else { usual };
@@ -149,7 +147,6 @@ fn percent(bytes: &[u8]) -> String {
 }
 
 /// The key as a value in a query, as clients write it.
-#[must_use]
 pub fn percent_encoded(key: &str) -> String {
     let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     key.bytes().map(|byte| if is_kept(byte) { char::from(byte).to_string() } else { percent(&[byte]) }).collect()

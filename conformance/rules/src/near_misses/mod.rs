@@ -46,13 +46,11 @@ pub enum Place {
 
 impl Place {
     /// Returns true if the near misses of this place lack a valid key.
-    #[must_use]
     pub fn is_keyless(self) -> bool {
         matches!(self, Place::Credential | Place::Elsewhere)
     }
 
     /// Returns true if the near misses of this place are creations.
-    #[must_use]
     pub fn creates(self) -> bool {
         matches!(self, Place::Name | Place::CategoryId | Place::Status | Place::Body | Place::Media)
     }
@@ -128,19 +126,16 @@ static TABLE: LazyLock<Vec<NearMiss>> = LazyLock::new(|| {
 });
 
 /// Every near miss, in the order of the file.
-#[must_use]
 pub fn near_misses() -> &'static [NearMiss] {
     &TABLE
 }
 
 /// The near miss that a request was sent for, given the step of its exchange.
-#[must_use]
 pub fn of_step(step: &str) -> Option<&'static NearMiss> {
     index_of_step(step).map(|index| &TABLE[index])
 }
 
 /// The index in the table of the near miss that a request was sent for.
-#[must_use]
 pub fn index_of_step(step: &str) -> Option<usize> {
     static STEPS: LazyLock<std::collections::HashMap<String, usize>> = LazyLock::new(|| {
         let rows = TABLE.iter().enumerate();
@@ -187,7 +182,6 @@ fn around(place: Place, value: &str) -> String {
 
 impl NearMiss {
     /// The name of the request to an operation, without names, ids and keys. No two near misses have one in common.
-    #[must_use]
     pub fn step(&self, target: Target) -> String {
         let value = self.value.described();
         let operation = target.as_str();
@@ -225,20 +219,17 @@ impl NearMiss {
     }
 
     /// The length of the value in bytes, without those that replace placeholders.
-    #[must_use]
     pub fn length(&self) -> usize {
         self.value.length()
     }
 
     /// Returns true if a value is needed that only a response shows: the id of an animal.
-    #[must_use]
     pub fn needs_animal(&self, target: Target) -> bool {
         self.value.has_id() || self.place.is_keyless() && target == Target::Get
     }
 
     /// The request without a valid key other than the one in the value. `None` if a value is missing, if the key is too short or regular
     /// to be changed, or if the key cannot be in that place of the request.
-    #[must_use]
     pub fn request(&self, target: Target, values: &Values<'_>) -> Option<Request> {
         let bytes = self.value.fill(values)?;
         let text = || String::from_utf8(bytes.clone()).ok();
@@ -306,7 +297,6 @@ fn fits(wanted: &[u8], found: &[u8]) -> bool {
 
 impl NearMiss {
     /// Returns true if a request was made from the row with these values, whatever the name and the digits in it.
-    #[must_use]
     pub fn resembles(&self, request: &Request, values: &Values<'_>) -> bool {
         let values = Values { name: ANY_NAME, digits: ANY_DIGITS, ..*values };
         let target = if self.place == Place::Elsewhere { Target::Create } else { Target::List };
@@ -343,7 +333,6 @@ fn at_target(method: &str, target: &str) -> Request {
 }
 
 /// The value of `Authorization` that this text with placeholders stands for. `None` if a placeholder has no value, or the text is unknown.
-#[must_use]
 pub fn credential(text: &str, values: &Values<'_>) -> Option<String> {
     String::from_utf8(text.parse::<Template>().ok()?.fill(values)?).ok()
 }
@@ -354,7 +343,6 @@ const COPIES: usize = 4 * 1024;
 
 /// The request with the key in every place of the table other than `Authorization`, the common places first. A long key is put in some of
 /// these places only.
-#[must_use]
 pub fn with_key_everywhere(mut request: Request, values: &Values<'_>) -> Request {
     let mut rows: Vec<&NearMiss> = TABLE.iter().filter(|row| row.place == Place::Elsewhere && row.has_key()).collect();
     // A reader takes one field of a name. Of several values, the request decides which one is sent.

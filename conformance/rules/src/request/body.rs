@@ -47,7 +47,6 @@ pub enum Fault {
 
 impl Fault {
     /// The member that the fault is about; none if it is about the whole body.
-    #[must_use]
     pub fn member(self) -> Option<&'static str> {
         match self {
             Fault::NoObject | Fault::NoLength | Fault::Unread => None,
@@ -124,7 +123,6 @@ pub struct Draft {
 
 impl CreateBody {
     /// Returns true if the response to the body must be 201, given that the service knows the category.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         let CreateBody::NewPet(_, ambiguities) = self else { return false };
         ambiguities.iter().all(|ambiguity| *ambiguity == Ambiguity::UnknownCategory)
@@ -140,13 +138,11 @@ impl CreateBody {
     }
 
     /// Returns true if the response to the body must be 201.
-    #[must_use]
     pub fn is_valid(&self) -> bool {
         matches!(self, CreateBody::NewPet(_, ambiguities) if ambiguities.is_empty())
     }
 
     /// The members of the animal that could be read.
-    #[must_use]
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             CreateBody::Faulty(_, draft) | CreateBody::NewPet(draft, _) => Some(draft),
@@ -352,7 +348,6 @@ const RESERVED: &str = "f false inf infinity n na nan nil no none null off on t 
 
 /// Returns true if no constraint could sensibly exclude a name: it has letters, and at most digits, single inner spaces and hyphens besides,
 /// and is no word or number to a reader.
-#[must_use]
 pub fn is_plain_name(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     name.len() <= MODEST_NAME

@@ -28,26 +28,22 @@ pub enum Credential {
 
 impl Credential {
     /// Returns true if the request certainly has no valid key.
-    #[must_use]
     pub fn is_invalid(self) -> bool {
         matches!(self, Credential::Invalid(_))
     }
 
     /// The index of the valid key that the request came with as a bearer token, however it is spelt.
-    #[must_use]
     pub fn key(self) -> Option<usize> {
         if let Credential::Valid(key) | Credential::Ambiguous(key) = self { Some(key) } else { None }
     }
 
     /// Returns true if the request has several credentials. HTTP allows one `Authorization` field only (RFC 9110 section 5.3), so an
     /// intermediary that does not know the service may refuse the request with any status code.
-    #[must_use]
     pub fn is_malformed(self) -> bool {
         matches!(self, Credential::Contradictory | Credential::Invalid(Defect::Repeated))
     }
 
     /// Returns true if a server is free to accept or to refuse the credential.
-    #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Credential::Ambiguous(_) | Credential::Contradictory)
     }
@@ -79,7 +75,6 @@ fn holds(text: &str, key: &str) -> bool {
 }
 
 /// The credential of the request of an exchange, as far as its recording shows it.
-#[must_use]
 pub fn credential_of(exchange: &Exchange, context: &Context) -> Credential {
     if exchange.known.withheld.contains(Fact::Credential) {
         return Credential::Withheld;
@@ -88,7 +83,6 @@ pub fn credential_of(exchange: &Exchange, context: &Context) -> Credential {
 }
 
 /// Reads the credential of a request.
-#[must_use]
 pub fn credential(request: &Request, context: &Context) -> Credential {
     let values: Vec<&str> = request.authorizations().collect();
     let is_elsewhere = || {
@@ -107,7 +101,6 @@ pub fn credential(request: &Request, context: &Context) -> Credential {
 }
 
 /// The index of the valid key that a request has as its only credential, as a bearer token, however it is spelt.
-#[must_use]
 pub fn bearer_key(request: &Request, context: &Context) -> Option<usize> {
     let mut values = request.authorizations();
     let value = values.next()?;

@@ -33,7 +33,6 @@ const SINGLE: [&str; 4] = ["content-length", "content-type", "host", "transfer-e
 const FORWARDED: [&str; 2] = ["x-forwarded-for", "x-real-ip"];
 
 /// Returns true if an intermediary or an HTTP library may refuse the request for its form, whatever its key is.
-#[must_use]
 pub fn may_be_refused_at_edge(request: &Request) -> bool {
     let query = request.query.as_deref().unwrap_or("");
     let body = request.body.as_ref();

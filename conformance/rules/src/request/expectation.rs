@@ -97,7 +97,6 @@ impl Expectation {
     }
 
     /// The lawful responses to a request, read from the request alone.
-    #[must_use]
     pub fn of(operation: &Operation, credential: Credential) -> Expectation {
         match (operation, credential) {
             (Operation::Elsewhere, _) | (_, Credential::Banned | Credential::Withheld) => ANY,
@@ -196,13 +195,11 @@ impl Expectation {
     }
 
     /// Returns true if a response with this status code is lawful.
-    #[must_use]
     pub fn admits(self, status: u16) -> bool {
         self.success.response().is_some_and(|(code, ..)| code == status) || self.refuses_with(status)
     }
 
     /// Returns true if a response with this status code and a body of this shape is lawful.
-    #[must_use]
     pub fn admits_answer(self, status: u16, shape: Shape) -> bool {
         let succeeds = self.success.response().is_some_and(|(code, body, _)| (code, body) == (status, shape));
         let states_error =
@@ -211,7 +208,6 @@ impl Expectation {
     }
 
     /// Returns true if a refusal with this status code is lawful.
-    #[must_use]
     pub fn refuses_with(self, status: u16) -> bool {
         let refuses = match self.refusal {
             Refusal::None => false,

@@ -39,7 +39,6 @@ fn is_harmless((name, value): &(String, String)) -> bool {
 }
 
 /// The harmless differences of a request from a plain one: header fields with their values, the names of these fields, and [`CAPITALS`].
-#[must_use]
 pub fn differences(request: &Request) -> Vec<String> {
     let mut differences: Vec<String> = Vec::new();
     for (name, value) in request.headers.iter().filter(|field| is_harmless(field)) {
@@ -55,7 +54,6 @@ pub fn differences(request: &Request) -> Vec<String> {
 }
 
 /// The request without its harmless differences, on a connection of its own, to any address of the service.
-#[must_use]
 pub fn plain(request: &Request) -> Request {
     let mut plain = Request { connection: Connection::Own, replica: None, ..request.clone() };
     plain.headers.retain(|field| !is_harmless(field));

@@ -46,7 +46,6 @@ pub enum Operation {
 
 impl Operation {
     /// The method and the path template of the operation, for sentences.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Operation::List(_) => "GET /pets",
@@ -58,7 +57,6 @@ impl Operation {
     }
 
     /// Returns true if the request, with a valid key, is certainly lawful: neither at fault nor ambiguous.
-    #[must_use]
     pub fn is_certainly_valid(&self) -> bool {
         match self {
             Operation::List(query) => query.is_lawful(),
@@ -85,7 +83,6 @@ pub enum Parameter<T> {
 
 impl<T> Parameter<T> {
     /// Returns true if the specification determines the treatment of the parameter.
-    #[must_use]
     pub fn is_certain(&self) -> bool {
         matches!(self, Parameter::Absent | Parameter::Lawful(_))
     }
@@ -104,13 +101,11 @@ pub struct ListQuery {
 
 impl ListQuery {
     /// Returns true if the response to the query must be 200.
-    #[must_use]
     pub fn is_lawful(&self) -> bool {
         !self.unknown && self.limit.is_certain() && self.status.is_certain()
     }
 
     /// The number of animals that a lawful query bounds the list to.
-    #[must_use]
     pub fn bound(&self) -> Option<usize> {
         match self.limit {
             Parameter::Absent => Some(DEFAULT_LIMIT),
@@ -135,7 +130,6 @@ pub enum PetId {
 
 /// Reads the operation of a request that was answered with this status code, if it was answered. `names` are the names of earlier creations: a
 /// creation that repeats one of them is ambiguous.
-#[must_use]
 pub fn operation(request: &Request, status: Option<u16>, context: &Context, names: &HashSet<String>) -> Operation {
     if conditions::change_the_answer(request, status) {
         return Operation::Elsewhere;

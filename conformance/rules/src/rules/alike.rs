@@ -51,7 +51,6 @@ impl Alike {
 }
 
 /// The exchange that shows a failure.
-#[must_use]
 pub fn decisive<'h>(history: &'h History<'_>, failure: &Failure) -> Option<&'h Entry<'h>> {
     history.entries.get(failure.exchanges.first()?.checked_sub(1)?)
 }
@@ -72,7 +71,6 @@ pub struct Doubtful {
 }
 
 /// Finds the exchanges whose requests are to be repeated before the verdict.
-#[must_use]
 pub fn doubtful(trace: &Trace) -> Doubtful {
     let history = History::new(trace);
     let judgements = rules::judge(&rules::rules(), &Facts::new(&history));

@@ -14,7 +14,6 @@ use crate::trace::{Context, Trace};
 type Judgements = BTreeMap<&'static str, Judgement>;
 
 /// Judges a trace that has no earlier part by these rules.
-#[must_use]
 pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
     judge_after(rules, facts, &mut Memory::default())
 }
@@ -24,7 +23,6 @@ pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> Judgements {
 ///
 /// Keys may have scopes, about which the specification says nothing: animals shown to one key are not compared with those shown to
 /// another one, unless the judge chose both keys.
-#[must_use]
 pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> Judgements {
     let (clients, servers): (Vec<Rule>, Vec<Rule>) =
         rules.iter().partition(|rule| matches!(rule.applies, Applies::Clients(_)));

@@ -113,7 +113,6 @@ impl Rule {
     }
 
     /// Judges a trace that shows every fact the rule needs and has no earlier part. [`judge_after`] prepares such traces.
-    #[must_use]
     pub fn judge(&self, facts: &Facts<'_>) -> Judgement {
         let mut judgement = Judgement::default();
         match self.applies {
@@ -133,7 +132,6 @@ impl Rule {
 }
 
 /// Every rule about a party.
-#[must_use]
 pub fn rules_of(party: Party) -> Vec<Rule> {
     match party {
         Party::Server => rules(),
@@ -142,7 +140,6 @@ pub fn rules_of(party: Party) -> Vec<Rule> {
 }
 
 /// Every rule about servers, by section of the specification.
-#[must_use]
 pub fn rules() -> Vec<Rule> {
     [
         service::RULES,
@@ -163,7 +160,6 @@ pub fn rules() -> Vec<Rule> {
 }
 
 /// The requirements of servers that a trace breaks.
-#[must_use]
 pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
     let history = History::new(trace);
     let judgements = judge(&rules(), &Facts::new(&history));
@@ -171,7 +167,6 @@ pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
 }
 
 /// The reads that break a rule only if created animals must be visible at once. They are worth a second look a moment later.
-#[must_use]
 pub fn premature(trace: &Trace) -> BTreeSet<usize> {
     &failing_reads(&History::impatient(trace)) - &failing_reads(&History::new(trace))
 }
