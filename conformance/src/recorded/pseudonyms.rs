@@ -8,8 +8,7 @@
 use fastrand::Rng;
 
 use crate::options::Options;
-use crate::redaction::without_its_value;
-use crate::redaction::{Redactor, derived_alike, further_secrets, key_forms_of};
+use crate::redaction::{Redactor, derived_alike, further_secrets, key_forms_of, token, without_its_value};
 use animal_store_rules::near_misses::{KeyCodec, REPLACEMENTS};
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
@@ -77,12 +76,6 @@ fn substitute(exchange: &mut Exchange, replaced: &dyn Fn(&[u8]) -> Vec<u8>) {
             }
         }
     }
-}
-
-/// The token of an `Authorization` value.
-fn token(exchange: &Exchange) -> Option<&str> {
-    let (_, token) = exchange.request.authorization.as_deref()?.trim().split_once(char::is_whitespace)?;
-    Some(token.trim_start())
 }
 
 /// A pseudonym that every codec changes as it changes the key: else a key with its last two characters exchanged could be the pseudonym, or

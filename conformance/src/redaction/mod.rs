@@ -15,6 +15,7 @@ pub use urls::without_secrets;
 use crate::options::Options;
 use animal_store_rules::near_misses::{self, KeyCodec};
 use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::Exchange;
 use animal_store_secrets::{LEAST_DISTINCT, LEAST_SECRET, is_credential, is_ordinary};
 
 /// The redactor for the secrets in the options. Keys become shell variables, such as `${CONFORM_API_KEY}`, and other secrets [`HIDDEN`].
@@ -37,10 +38,7 @@ pub fn redactor(options: &Options) -> Redactor {
 /// shortened key, or one with a character changed.
 pub(crate) fn redactor_for(options: &Options, trace: &Trace) -> Redactor {
     let mut redactor = redactor(options);
-    for exchange in &trace.exchanges {
-        let value = exchange.request.authorization.as_deref().unwrap_or_default().trim();
-        let Some((_, token)) = value.split_once(char::is_whitespace) else { continue };
-        let token = token.trim_start();
+    for token in trace.exchanges.iter().filter_map(token) {
         for (key, variable) in options.keys().zip(options.invoked.variables()) {
             if let Some(expansion) = derived(key.reveal(), token, variable) {
                 redactor.hide(token, expansion);
@@ -48,6 +46,12 @@ pub(crate) fn redactor_for(options: &Options, trace: &Trace) -> Redactor {
         }
     }
     redactor
+}
+
+/// The token of an `Authorization` value.
+pub(crate) fn token(exchange: &Exchange) -> Option<&str> {
+    let (_, token) = exchange.request.authorization.as_deref()?.trim().split_once(char::is_whitespace)?;
+    Some(token.trim_start())
 }
 
 /// The secrets of a run that are not keys of the API: the values of its own header fields, and the password of its proxy. Ordinary words
@@ -111,8 +115,8 @@ pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
         (KeyCodec::Percent, piped(&alone, &escaping)),
         (KeyCodec::PercentLast, format!("${{{variable}%?}}{}", piped(&format!("{alone} | tail -c 1"), &escaping))),
     ];
-    let applied = codecs.map(|(codec, expansion)| (codec.apply(key).unwrap_or_else(|| key.to_owned()), expansion));
-    let mut forms = Vec::from(applied);
+    let mut forms =
+        Vec::from(codecs.map(|(codec, expansion)| (codec.apply(key).unwrap_or_else(|| key.to_owned()), expansion)));
     let encoded = forms[1].0.trim_end_matches('=').to_owned();
     forms.push((encoded, pair));
     if percent_encoded != key {
