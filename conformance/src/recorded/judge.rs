@@ -9,12 +9,12 @@ use animal_store_rules::trace::knowledge::Extent;
 use animal_store_traffic::{Format, Unreadable, har, lines};
 use serde::Deserialize;
 
-use super::options::RunOptions;
+use super::UnusableRecording;
 use super::parts::Parts;
+use super::record::RunOptions;
 use super::recorded_judge::RecordedJudge;
 use super::source;
 use super::terms::Terms;
-use super::unusable::UnusableRecording;
 use crate::report::Report;
 use crate::run::judge::conclude;
 

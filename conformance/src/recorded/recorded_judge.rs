@@ -12,9 +12,9 @@ use animal_store_rules::verdict::{self, RequirementVerdict};
 use animal_store_traffic::sample::{self, Pseudonyms};
 use jiff::tz::TimeZone;
 
+use super::UnusableRecording;
 use super::terms::Terms;
 use super::totals::Totals;
-use super::unusable::UnusableRecording;
 use crate::options::Judging;
 use crate::redaction::Redactor;
 use crate::report::{self, Presentation, Remarks, Report};
@@ -81,13 +81,8 @@ impl RecordedJudge {
     /// [`UnusableRecording::Services`], if an earlier recording has another base URL: the responses of one service say nothing about
     /// another one.
     pub fn recorded_at(&mut self, base_url: &str) -> Result<(), UnusableRecording> {
-        match &self.base_url {
-            Some(other) if other != base_url => Err(UnusableRecording::Services(other.clone(), base_url.to_owned())),
-            _ => {
-                self.base_url = Some(base_url.to_owned());
-                Ok(())
-            }
-        }
+        let known = self.base_url.get_or_insert_with(|| base_url.to_owned());
+        if known == base_url { Ok(()) } else { Err(UnusableRecording::Services(known.clone(), base_url.to_owned())) }
     }
 
     /// The redactor for every secret that a part has shown so far.

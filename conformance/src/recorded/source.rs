@@ -11,7 +11,7 @@ use animal_store_traffic::{MAX_LINE, Unreadable};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder};
 
-use super::unusable::UnusableRecording;
+use super::UnusableRecording;
 
 /// The first bytes of a gzip member, with the only method of compression that there is.
 const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
@@ -30,50 +30,41 @@ pub(super) fn open<T>(
     read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, UnusableRecording>,
 ) -> Result<T, UnusableRecording> {
     if path == Path::new("-") {
-        let input = beginning(io::stdin().lock())?;
-        if input.is_zip {
+        let (beginning, rest) = divided(io::stdin().lock())?;
+        if beginning.starts_with(ZIP_MAGIC) {
             let problem = "a ZIP archive cannot be read from standard input".to_owned();
             return Err(UnusableRecording::Zip(name.to_owned(), problem));
         }
-        return read(input.text()?, &mut |_| None);
+        return read(text(beginning, rest)?, &mut |_| None);
     }
     let file = || File::open(path).map_err(|error| UnusableRecording::File(name.to_owned(), error));
-    let input = beginning(file()?)?;
-    if input.is_zip {
+    let (beginning, rest) = divided(file()?)?;
+    if beginning.starts_with(ZIP_MAGIC) {
         return Zip::open(file()?)
             .map_err(|error| UnusableRecording::Zip(name.to_owned(), format!("the ZIP archive is damaged: {error}")))?
             .read(name, read);
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    read(input.text()?, &mut |name| file_beside(folder, name))
+    read(text(beginning, rest)?, &mut |name| file_beside(folder, name))
 }
 
 /// A file, divided into its first [`BEGINNING`] bytes and the rest.
-struct Input<R> {
-    beginning: Vec<u8>,
-    rest: R,
-    is_zip: bool,
-}
-
-fn beginning<R: Read>(mut reader: R) -> Result<Input<R>, Unreadable> {
+fn divided<R: Read>(mut reader: R) -> Result<(Vec<u8>, R), Unreadable> {
     let mut beginning = Vec::new();
     (&mut reader).take(BEGINNING).read_to_end(&mut beginning)?;
-    let is_zip = beginning.starts_with(ZIP_MAGIC);
-    Ok(Input { beginning, rest: reader, is_zip })
+    Ok((beginning, reader))
 }
 
-impl<'r, R: Read + 'r> Input<R> {
-    /// The whole file as text, in UTF-8.
-    fn text(self) -> Result<Box<dyn BufRead + 'r>, Unreadable> {
-        let is_gzip = self.beginning.starts_with(&GZIP_MAGIC);
-        // The first read from this chain gives the whole beginning, by which UTF-16 is recognised.
-        let whole = Cursor::new(self.beginning).chain(BufReader::with_capacity(1 << 16, self.rest));
-        if !is_gzip {
-            return Ok(transcoded(whole)?);
-        }
-        let Input { beginning, rest, .. } = beginning(MultiGzDecoder::new(whole))?;
-        Ok(transcoded(Cursor::new(beginning).chain(BufReader::with_capacity(1 << 16, rest)))?)
+/// The whole of a divided file as text, in UTF-8.
+fn text<'r>(beginning: Vec<u8>, rest: impl Read + 'r) -> Result<Box<dyn BufRead + 'r>, Unreadable> {
+    let is_gzip = beginning.starts_with(&GZIP_MAGIC);
+    // The first read from this chain gives the whole beginning, by which UTF-16 is recognised.
+    let whole = Cursor::new(beginning).chain(BufReader::with_capacity(1 << 16, rest));
+    if !is_gzip {
+        return Ok(transcoded(whole)?);
     }
+    let (beginning, rest) = divided(MultiGzDecoder::new(whole))?;
+    Ok(transcoded(Cursor::new(beginning).chain(BufReader::with_capacity(1 << 16, rest)))?)
 }
 
 /// Reads a text in UTF-16, as PowerShell's `>` writes it, as UTF-8, and any other text as it is. A recording in UTF-16 begins with a byte
@@ -165,9 +156,9 @@ impl Zip {
             }
         };
         let folder = &har[..har.rfind('/').map_or(0, |slash| slash + 1)];
-        let text = self.member(har).map_err(|error| wrong(format!("`{har}` cannot be read: {error}")))?;
-        let text = beginning(text)?.text()?;
-        read(text, &mut |name| body(self.member(&format!("{folder}{}", plain(name)?)).ok()?))
+        let bytes = self.member(har).map_err(|error| wrong(format!("`{har}` cannot be read: {error}")))?;
+        let (beginning, rest) = divided(bytes)?;
+        read(text(beginning, rest)?, &mut |name| body(self.member(&format!("{folder}{}", plain(name)?)).ok()?))
     }
 
     fn member(&self, name: &str) -> io::Result<Box<dyn Read + '_>> {
@@ -198,8 +189,8 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        beginning(bytes).and_then(Input::text).map_err(io::Error::other)?.read_to_end(&mut text).map(|_| text)
+        let (mut read, (beginning, rest)) = (Vec::new(), divided(bytes).map_err(io::Error::other)?);
+        text(beginning, rest).map_err(io::Error::other)?.read_to_end(&mut read).map(|_| read)
     }
 
     #[test]

@@ -79,8 +79,7 @@ impl Terms {
         if let Some((_, path)) = &self.known_failing {
             add("--known-failing", path.display().to_string());
         }
-        words
-            .extend(self.strict.map(|strict| if strict { "--strict".to_owned() } else { "--strict=false".to_owned() }));
+        words.extend(self.strict.map(|strict| if strict { "--strict" } else { "--strict=false" }.to_owned()));
         words
     }
 }
