@@ -11,9 +11,10 @@ mod source;
 mod terms;
 mod totals;
 
+pub use crate::report::writer;
 pub use judge::judge;
 pub use parts::{LONGEST_PART, PART_EXCHANGES, PendingPart};
-pub use record::{record, writer};
+pub use record::record;
 pub use recorded_judge::RecordedJudge;
 pub use terms::Terms;
 

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::pseudonyms::without_secrets;
 use crate::options::Options;
 use crate::redaction;
-use crate::report::TOOL;
+use crate::report::writer;
 use animal_store_rules::trace::{Context, Trace};
-use animal_store_traffic::{Head, Writer, lines};
+use animal_store_traffic::{Head, lines};
 
 /// The options of a run and its end, in the head of its recording. The context of the trace has the target and pseudonyms as keys.
 #[derive(Debug, Deserialize, Serialize)]
@@ -49,10 +49,4 @@ pub fn record(trace: &Trace, options: &Options, ended_early: Option<&str>, took:
     let options = serde_json::to_value(options).unwrap_or_default();
     let head = Head { options, exchanges: Some(trace.exchanges.len()), ..Head::of(&trace.context, writer()) };
     std::iter::once(lines::head_line(&head)).chain(trace.exchanges.iter().map(lines::line)).collect()
-}
-
-/// The judge as the writer of a trace.
-#[must_use]
-pub fn writer() -> Writer {
-    Writer { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }

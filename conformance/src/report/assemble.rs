@@ -7,7 +7,7 @@ use super::counting::Counting;
 use super::fleet;
 use super::model::{
     CatalogueVersion, Choice, Evidence, GivenOption, Implementation, Report, ReportedExchange, RequirementReport,
-    SCHEMA_VERSION, Selection, TOOL, Target, Tool, WindowPoint,
+    SCHEMA_VERSION, Selection, Target, WindowPoint, writer,
 };
 use super::presentation::Presentation;
 use super::traffic::TrafficCounts;
@@ -66,12 +66,12 @@ pub(crate) fn assemble(
         .map(|verdict| requirement(&exchanges, presentation, conclusion, verdict, judging.strict))
         .collect();
     let text = |text: &Option<String>| text.as_deref().map(|text| presentation.text(text));
-    let open = requirements.iter().filter(|requirement| requirement.selected && requirement.level == Level::Open);
-    let choices = open.map(|RequirementReport { id, title, observed, .. }| Choice {
-        id: id.clone(),
-        title: title.clone(),
-        observed: observed.clone(),
-    });
+    let mut gap_profile = Vec::new();
+    for RequirementReport { id, title, observed, .. } in
+        requirements.iter().filter(|r| r.selected && r.level == Level::Open)
+    {
+        gap_profile.push(Choice { id: id.clone(), title: title.clone(), observed: observed.clone() });
+    }
     let presented = |cause: &Cause| Cause { sentence: presentation.sentence(&cause.sentence), ..cause.clone() };
     let timeline = trace.exchanges.iter().filter_map(|exchange| {
         let response = exchange.response()?;
@@ -84,7 +84,7 @@ pub(crate) fn assemble(
     });
     Report {
         schema_version: SCHEMA_VERSION,
-        tool: Tool { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        tool: writer(),
         verdict: overall(verdicts, judging.strict, trace.context.unfinished.is_empty()),
         specification: catalogue().specification.clone(),
         catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },
@@ -125,7 +125,7 @@ pub(crate) fn assemble(
         candidate_log: None,
         replicas: fleet::replicas(presentation, conclusion.fleet.as_ref(), verdicts),
         causes: conclusion.causes.iter().map(presented).collect(),
-        gap_profile: choices.collect(),
+        gap_profile,
         requirements,
         counting: remarks.counting,
         timeline: timeline.collect(),

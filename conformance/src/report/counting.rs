@@ -39,17 +39,16 @@ impl Counting {
     #[must_use]
     pub fn sentence(&self) -> String {
         let Counting { explanation, unexplained, .. } = self;
-        match &self.first {
-            None => format!("explained as {explanation}"),
-            Some(Unexplained { exchange, expected, found }) => format!(
-                "the nearest explanation is {explanation}; {} it, first exchange {exchange}: expected {expected}, found {found}",
-                if *unexplained == 1 {
-                    "one response contradicts".to_owned()
-                } else {
-                    format!("{unexplained} responses contradict")
-                },
-            ),
-        }
+        let Some(Unexplained { exchange, expected, found }) = &self.first else {
+            return format!("explained as {explanation}");
+        };
+        let contradict = match unexplained {
+            1 => "one response contradicts",
+            count => &format!("{count} responses contradict"),
+        };
+        format!(
+            "the nearest explanation is {explanation}; {contradict} it, first exchange {exchange}: expected {expected}, found {found}"
+        )
     }
 }
 

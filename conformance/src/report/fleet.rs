@@ -60,10 +60,7 @@ pub(super) fn replicas(
         let sent: Vec<&Exchange> = all.filter(|e| e.request.replica.unwrap_or_default() == at).collect();
         let counts = TrafficCounts::of(sent.iter().copied(), &trace.context);
         let is_sent_here = |number: &usize| sent.binary_search_by_key(number, |exchange| exchange.number).is_ok();
-        let is_here_alone = |finding: &Finding| match &finding.attribution {
-            Some(Attribution::Only { replicas, .. }) => *replicas == [address],
-            _ => false,
-        };
+        let is_here_alone = |finding: &Finding| matches!(&finding.attribution, Some(Attribution::Only { replicas, .. }) if *replicas == [address]);
         let (mut findings, mut only_here) = (Vec::new(), Vec::new());
         for verdict in verdicts.iter().filter(|verdict| verdict.selected) {
             let mut decisive = verdict.failures.iter().filter_map(|failure| failure.exchanges.first());

@@ -6,30 +6,26 @@
 pub mod text;
 
 mod assemble;
+pub(crate) mod commands;
 pub(crate) mod counting;
-mod curl;
 mod evidence;
 mod fleet;
 mod model;
-mod outcome;
 mod outline;
 mod presentation;
-pub(crate) mod rerun_command;
-mod shell;
 mod traffic;
 
 pub(crate) use assemble::{Remarks, assemble};
+pub use commands::shell_command;
 pub use counting::{Counting, Unexplained};
 pub use evidence::LimitsShown;
 pub use model::{
     CatalogueVersion, Choice, Evidence, GivenOption, Implementation, KeyAlias, Replica, Report, ReportedBody,
     ReportedExchange, ReportedRequest, ReportedResponse, RequirementReport, SCHEMA_VERSION, Selection, Since, TOOL,
-    Target, Tool, WindowPoint,
+    Target, WindowPoint, writer,
 };
-pub use outcome::Outcome;
-pub use outline::{PARTLY_SEEN, Section, Tally};
+pub use outline::{Outcome, PARTLY_SEEN, Section, Tally};
 pub(crate) use presentation::Presentation;
 pub use presentation::shown;
-pub use shell::shell_command;
 pub(crate) use traffic::TrafficCounts;
 pub use traffic::{Answerers, Intermediary};

@@ -18,9 +18,16 @@ use animal_store_rules::verdict::attribution::Attribution;
 use animal_store_rules::verdict::findings::Share;
 use animal_store_rules::verdict::{Status, Verdict};
 use animal_store_rules::worded;
+use animal_store_traffic::Writer;
 
 /// The name of the judge in its reports and traces.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
+
+/// The judge as the writer of a report or a trace.
+#[must_use]
+pub fn writer() -> Writer {
+    Writer { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
 
 /// The version of the report's schema.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -33,7 +40,8 @@ pub struct Report {
     /// The version of the schema: [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The program that wrote the report.
-    pub tool: Tool,
+    #[cfg_attr(test, schemars(with = "tests::Tool"))]
+    pub tool: Writer,
     /// The version of the interface that the specification describes.
     pub specification: String,
     /// The catalogue of requirements.
@@ -182,17 +190,6 @@ pub struct Selection {
     pub requirements: usize,
     /// The options that selected them, if not all were: `--only orders.exists`, for example, in the order of the command line's help.
     pub by: Vec<String>,
-}
-
-/// The program that wrote a report.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Tool {
-    /// The name of the program.
-    pub name: String,
-    /// The version of the program.
-    pub version: String,
 }
 
 /// The target that was judged.

@@ -6,9 +6,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use super::KeyAlias;
-use super::curl::{self, Curl};
+use super::commands::{self, Curl};
 use super::model::{ReportedBody, ReportedExchange, ReportedRequest, ReportedResponse};
-use super::rerun_command;
 use crate::options::Options;
 use crate::redaction::{Redactor, printable, redactor_for, without_its_value};
 use animal_store_rules::request::{Credential, Defect, credential_of};
@@ -53,7 +52,7 @@ impl<'t> Presentation<'t> {
     /// Presents the trace of a run with these options.
     pub(crate) fn of_run(trace: &'t Trace, options: &Options) -> Presentation<'t> {
         Presentation {
-            curl_options: rerun_command::curl_options(options),
+            curl_options: commands::curl_options(options),
             sets_request_id: options.transport.sets(REQUEST_ID),
             ..Presentation::of_traffic(trace, redactor_for(options, trace))
         }
@@ -167,7 +166,7 @@ impl<'t> Presentation<'t> {
         let mut sent = self.trace.exchanges[..=place].iter().map(|exchange| &exchange.request).rev();
         let request = sent.next().filter(|request| request.connection == Connection::Kept)?;
         let before = sent.find(|other| other.connection == Connection::Kept && other.replica == request.replica)?;
-        curl::fits_argument(before).then(|| self.curl(&[before, request]))
+        commands::fits_argument(before).then(|| self.curl(&[before, request]))
     }
 
     /// The key of an exchange, by its role.
@@ -176,9 +175,7 @@ impl<'t> Presentation<'t> {
             Credential::Valid(0) | Credential::Ambiguous(0) => KeyAlias::Main,
             Credential::Valid(_) | Credential::Ambiguous(_) => KeyAlias::Quota,
             Credential::Invalid(Defect::Absent) => KeyAlias::None,
-            Credential::Contradictory | Credential::Banned | Credential::Withheld | Credential::Invalid(_) => {
-                KeyAlias::Other
-            }
+            _ => KeyAlias::Other,
         }
     }
 }

@@ -91,13 +91,14 @@ impl Answerers {
             Answerer::Service => self.service += 1,
             Answerer::Nobody => self.nobody += 1,
             Answerer::Intermediary => {
-                let name = exchange.response().map_or_else(|| "unknown".to_owned(), name_of);
-                let has_room = self.intermediaries.len() < MAX_NAMED;
-                let is_known = self.intermediaries.iter().any(|known| known.name == name);
-                let name = if has_room || is_known { name } else { OTHERS.to_owned() };
-                match self.intermediaries.iter_mut().find(|known| known.name == name) {
+                let mut name = exchange.response().map_or_else(|| "unknown".to_owned(), name_of);
+                let intermediaries = &mut self.intermediaries;
+                if intermediaries.len() >= MAX_NAMED && !intermediaries.iter().any(|known| known.name == name) {
+                    name = OTHERS.to_owned();
+                }
+                match intermediaries.iter_mut().find(|known| known.name == name) {
                     Some(known) => known.requests += 1,
-                    None => self.intermediaries.push(Intermediary { name, requests: 1 }),
+                    None => intermediaries.push(Intermediary { name, requests: 1 }),
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::probes::session::{Session, Stop};
 use crate::probes::target::UnusableTarget;
 use crate::recorded;
 use crate::redaction::redactor;
-use crate::report::{self, Presentation, Remarks, Report, Since, TrafficCounts, rerun_command};
+use crate::report::{self, Presentation, Remarks, Report, Since, TrafficCounts, commands};
 use crate::run::notes::{
     lost_with_connections, transient_failures, undecided_by_others, unknown_category, unlike_plan, unreadable_bodies,
     unsent_near_misses,
@@ -260,8 +260,8 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
         ended_early,
         counting: report::counting::of_keys(&facts.limiter),
         seed: options.seed,
-        rerun_command: rerun_command::command(options, &presentation.redactor),
-        options: rerun_command::given(options, &presentation.redactor),
+        rerun_command: commands::rerun_command(options, &presentation.redactor),
+        options: commands::given_options(options, &presentation.redactor),
     };
     let counts = TrafficCounts::of(&trace.exchanges, &trace.context);
     let mut report = report::assemble(&presentation, &conclusion, &options.judging, remarks, counts);

@@ -9,6 +9,16 @@ use super::{Implementation, Report};
 // Types of the rules and of the diagnosis, repeated here because their crates do not depend on schemars. Tests that validate reports
 // against the schema show when they differ.
 
+/// The program that wrote a report.
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "described, never constructed")]
+pub(super) struct Tool {
+    /// The name of the program.
+    name: String,
+    /// The version of the program.
+    version: String,
+}
+
 /// The verdict on a run.
 #[derive(schemars::JsonSchema)]
 #[schemars(rename_all = "lowercase")]

@@ -60,17 +60,14 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
     if let Some(reason) = &requirement.reason {
         page.text(4, PLAIN, reason);
     }
-    let (shown, is_first) = match report.cause_of(&requirement.id) {
-        // The first requirement with this cause is shown in full, and the others in a line for each finding.
-        Some(cause) if detail != Detail::Verbose => {
-            let first =
-                report.to_fix().into_iter().find(|r| cause.requirements.iter().any(|id| *id == r.id)).map(|r| &r.id);
-            let is_first = first == Some(&requirement.id);
-            page.text(4, PLAIN, &format!("likely cause: {}", cause.sentence));
-            (usize::from(is_first), is_first)
-        }
-        _ => (if detail == Detail::Verbose { requirement.evidence.len() } else { 1 }, true),
-    };
+    // The first requirement with a cause is shown in full, and the others in a line for each finding.
+    let mut is_first = true;
+    if let Some(cause) = report.cause_of(&requirement.id).filter(|_| detail != Detail::Verbose) {
+        page.text(4, PLAIN, &format!("likely cause: {}", cause.sentence));
+        let first = report.to_fix().into_iter().find(|other| cause.requirements.iter().any(|id| *id == other.id));
+        is_first = first.is_some_and(|first| first.id == requirement.id);
+    }
+    let shown = if detail == Detail::Verbose { requirement.evidence.len() } else { usize::from(is_first) };
     // A finding with another expectation than the first one states it itself.
     if let Some(evidence) = requirement.evidence.first().filter(|_| is_first) {
         page.entry(4, ("expected", DIM), (&evidence.expected, PLAIN));
@@ -133,12 +130,11 @@ fn request(report: &Report, exchange: &ReportedExchange) -> String {
 
 /// The status code and the body of a response in a line, or the reason why there is no response.
 fn response(exchange: &ReportedExchange) -> String {
-    match (&exchange.response, &exchange.failure) {
-        (Some(response), _) => {
+    match &exchange.response {
+        Some(response) => {
             format!("{} {}", response.status, response.body.text.replace('\n', " ")).trim_end().to_owned()
         }
-        (None, Some(failure)) => format!("no response: {failure}"),
-        (None, None) => "no response".to_owned(),
+        None => format!("no response: {}", exchange.failure.as_deref().unwrap_or_default()),
     }
 }
 

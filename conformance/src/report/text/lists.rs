@@ -108,8 +108,7 @@ pub(super) fn counting(page: &mut Page, report: &Report) {
 
 /// A table of the addresses of the service, if it has several.
 pub(super) fn replicas(page: &mut Page, report: &Report) {
-    let addresses = report.replicas.iter().map(|replica| width(&replica.base_url));
-    let widest = addresses.max().unwrap_or(0);
+    let widest = report.replicas.iter().map(|replica| width(&replica.base_url)).max().unwrap_or(0);
     let digits = report.replicas.iter().map(|replica| replica.requests.to_string().len()).max().unwrap_or(0);
     page.list((BOLD, "Replicas"), &report.replicas, |page, replica| {
         let address = format!("{}{}", replica.base_url, " ".repeat(widest.saturating_sub(width(&replica.base_url))));

@@ -88,7 +88,6 @@ impl std::fmt::Display for Report {
 
 /// The verdict and its counts.
 fn head(page: &mut Page, report: &Report) {
-    let verdict = verdict(report);
     let simulated = report.real_duration_ms.map_or_else(String::new, |real| {
         format!(" (simulated clock: {} s passed in {}.{} s)", report.duration_ms / 1000, real / 1000, real % 1000 / 100)
     });
@@ -96,13 +95,12 @@ fn head(page: &mut Page, report: &Report) {
     let lacks_refusal = report.side == Side::Client && report.refused == 0;
     let missing = if lacks_refusal { " (no 429 was met: let the tests exceed the limit)" } else { "" };
     let subject = format!("{}{simulated}{missing}", report.subject());
-    page.entry(0, (&verdict, verdict_style(report.verdict)), (&subject, BOLD));
+    page.entry(0, (&verdict(report), verdict_style(report.verdict)), (&subject, BOLD));
     page.text(0, PLAIN, &report.counts());
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
     let strict = if report.strict { ", strict" } else { "" };
     page.text(0, DIM, &format!("profile {}{}{plan}{strict}", report.profile.as_str(), report.side_judged()));
-    let implementation = &report.target.implementation;
-    if let Some(title) = implementation.title() {
+    if let Some(title) = report.target.implementation.title() {
         page.text(0, DIM, &format!("implementation {title}"));
     }
     for note in &report.notes {
@@ -129,10 +127,11 @@ fn verdict_style(verdict: Verdict) -> Style {
 
 /// The end of the report: broken requirements in a line each, the rerun command, the files, the cost, and the verdict again.
 fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
-    if detail != Detail::Quiet && report.verdict == Verdict::Violates {
+    let violates = report.verdict == Verdict::Violates;
+    if detail != Detail::Quiet && violates {
         lists::recap(page, report);
     }
-    if detail == Detail::Normal && report.verdict == Verdict::Violates {
+    if detail == Detail::Normal && violates {
         page.text(2, DIM, "-v shows all findings with their exchanges, the choices of the server and what held");
     }
     page.blank();
@@ -142,21 +141,13 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
         page.text(0, DIM, "Report files:");
         files.iter().for_each(|file| page.verbatim(2, file));
     }
-    let figures = format!("{}, seed {}", report.cost(), report.seed);
-    let (tool, catalogue) = (&report.tool, &report.catalogue);
-    let digest = catalogue.short();
+    let Report { tool, catalogue, specification, seed, .. } = report;
+    let judge = format!("{} {}, requirements {} ({})", tool.name, tool.version, catalogue.version, catalogue.short());
     page.blank();
-    page.text(
-        0,
-        DIM,
-        &format!(
-            "judged by {} {}, requirements {} ({digest}), specification {}",
-            tool.name, tool.version, catalogue.version, report.specification
-        ),
-    );
-    let verdict = verdict(report);
+    page.text(0, DIM, &format!("judged by {judge}, specification {specification}"));
     page.blank();
-    page.entry(0, (&verdict, verdict_style(report.verdict)), (&figures, PLAIN));
+    let figures = format!("{}, seed {seed}", report.cost());
+    page.entry(0, (&verdict(report), verdict_style(report.verdict)), (&figures, PLAIN));
 }
 
 fn mark(outcome: Outcome) -> (&'static str, Style) {

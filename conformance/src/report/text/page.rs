@@ -93,23 +93,18 @@ impl Page {
     /// A head, and running text beside it with a hanging indentation.
     pub(super) fn entry(&mut self, indent: usize, head: (&str, Style), text: (&str, Style)) {
         let hanging = indent + width(head.0) + 2;
-        let ((head_text, head_style), (text, text_style)) = (head, text);
-        let head = styled(head_style, head_text);
+        let ((head, head_style), (text, text_style)) = (head, text);
+        if !text.is_empty() && self.room(hanging) < NARROW {
+            self.text(indent, head_style, head);
+            return self.text(indent + 4, text_style, text);
+        }
+        let head = styled(head_style, head);
         if text.is_empty() {
             return self.line(indent, &head);
         }
-        if self.room(hanging) < NARROW {
-            self.text(indent, head_style, head_text);
-            return self.text(indent + 4, text_style, text);
-        }
-        for (index, line) in wrap(&cut(text, self.longest), self.room(hanging)).iter().enumerate() {
-            let line = styled(text_style, line);
-            if index == 0 {
-                self.line(indent, &format!("{head}  {line}"));
-            } else {
-                self.line(hanging, &line);
-            }
-        }
+        let mut lines = wrap(&cut(text, self.longest), self.room(hanging)).into_iter();
+        self.line(indent, &format!("{head}  {}", styled(text_style, &lines.next().unwrap_or_default())));
+        lines.for_each(|line| self.line(hanging, &styled(text_style, &line)));
     }
 
     fn line(&mut self, indent: usize, line: &str) {
