@@ -98,4 +98,4 @@ pub use probes::plan::RunPlan;
 pub use probes::session::Stop;
 pub use probes::target::{ObstacleKind, UnusableTarget};
 pub use report::{Implementation, Report};
-pub use run::judge::{Judge, RunError, conclude, context};
+pub use run::{Judge, RunError, conclude, context};

@@ -221,7 +221,7 @@ impl Asked {
 mod tests {
     use super::*;
     use crate::options::Options;
-    use crate::run::judge::context;
+    use crate::run::context;
     use animal_store_rules::request::credential;
     use animal_store_rules::trace::keys::ApiKey;
 

@@ -16,7 +16,7 @@ use super::recorded_judge::RecordedJudge;
 use super::source;
 use super::terms::Terms;
 use crate::report::Report;
-use crate::run::judge::conclude;
+use crate::run::conclude;
 
 /// Judges recorded traffic: traces that `--record` wrote, and HTTP Archives. `-` is standard input.
 ///

@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    use crate::run::judge::context;
+    use crate::run::context;
     use animal_store_rules::near_misses::with_another_character;
 
     #[test]

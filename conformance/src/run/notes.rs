@@ -9,23 +9,40 @@ use crate::probes::near_misses::Amount;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::{KeyLimits, Limiter};
-use animal_store_rules::near_misses::{self as table, NearMiss, near_misses};
+use animal_store_rules::near_misses::{self as table, near_misses};
 use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Exchange, MAX_BODY, Outcome};
 use animal_store_rules::trace::knowledge::Answerer;
+use animal_store_rules::verdict::{RequirementVerdict, Status};
+
+/// The note on requirements that hold although they are listed as known to fail.
+pub(super) fn mended(verdicts: &[RequirementVerdict], options: &Options) -> Option<String> {
+    let mut mended = Vec::new();
+    for verdict in verdicts {
+        let id = verdict.requirement.id.as_str();
+        let is_shown = verdict.selected && verdict.status == Status::Pass && verdict.reason.is_none();
+        if is_shown && options.judging.known_failing.expects_failure(id) {
+            mended.push(id);
+        }
+    }
+    let (ids, verb) = (mended.join(", "), if mended.len() == 1 { "holds" } else { "hold" });
+    (!mended.is_empty()).then(|| {
+        format!("{ids} {verb} now, although known to fail: remove the entry, or let --write-known-failing do it")
+    })
+}
 
 /// The note on a category that the service may not know, because it refused every valid animal of the run.
 pub(super) fn unknown_category(history: &History<'_>) -> Option<String> {
     let category = history.context.category_id;
-    let mut statuses: Vec<Option<u16>> = Vec::new();
+    let (mut is_refused, mut is_accepted) = (false, false);
     for (entry, body) in history.creates() {
         let is_of_run = body.draft().is_some_and(|draft| draft.category_id == Some(category));
         if is_of_run && body.is_plain() && entry.key().is_some() {
-            statuses.push(entry.status());
+            is_refused |= entry.status() == Some(400);
+            is_accepted |= entry.status() == Some(201);
         }
     }
-    let is_refused = statuses.contains(&Some(400)) && !statuses.contains(&Some(201));
-    is_refused.then(|| {
+    (is_refused && !is_accepted).then(|| {
         format!(
             "every animal of category {category} was refused, even valid ones: if the service knows only certain categories, name one with --category-id"
         )
@@ -52,25 +69,23 @@ pub(super) fn undecided_by_others(limiter: &Limiter<'_>) -> Option<String> {
 /// The note on near misses that the run did not send, if a larger plan or another profile sends more: `near misses: 110 of 876 sent`, with the
 /// families that the others belong to.
 pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> Option<String> {
-    let is_whole = options.judging.scope.profile.creates()
-        && options.judging.scope.only.is_empty()
-        && options.judging.earlier.is_none();
+    let (scope, rows) = (&options.judging.scope, near_misses());
+    let is_whole = scope.profile.creates() && scope.only.is_empty() && options.judging.earlier.is_none();
     let sent: BTreeSet<usize> = exchanges.iter().filter_map(|sent| table::index_of_step(&sent.step)).collect();
-    let unsent: Vec<&NearMiss> =
-        near_misses().iter().enumerate().filter(|(index, _)| !sent.contains(index)).map(|(_, row)| row).collect();
-    if !is_whole || sent.is_empty() || unsent.is_empty() {
+    if !is_whole || sent.is_empty() || sent.len() == rows.len() {
         return None;
     }
-    let mut families: BTreeMap<&str, usize> = BTreeMap::new();
-    unsent.iter().for_each(|row| *families.entry(row.family).or_default() += 1);
+    let (mut families, mut by_pro) = (BTreeMap::<&str, usize>::new(), 0);
+    for (_, row) in rows.iter().enumerate().filter(|(index, _)| !sent.contains(index)) {
+        *families.entry(row.family).or_default() += 1;
+        by_pro += usize::from(Amount::Most.includes(row));
+    }
     let mut families: Vec<(&str, usize)> = families.into_iter().collect();
     families.sort_by_key(|(_, count)| Reverse(*count));
     let families: Vec<String> = families.into_iter().map(|(name, count)| format!("{count} of {name}")).collect();
-    let by_pro = unsent.iter().filter(|row| Amount::Most.includes(row)).count();
     let pro = if by_pro > 0 { format!("a Pro key sends {by_pro} of them, ") } else { String::new() };
-    let all =
-        if options.judging.scope.profile.exhausts() { "a Business key or --profile deep" } else { "a Business key" };
-    let (sent, rows) = (sent.len(), near_misses().len());
+    let all = if scope.profile.exhausts() { "a Business key or --profile deep" } else { "a Business key" };
+    let (sent, rows) = (sent.len(), rows.len());
     Some(format!("near misses: {sent} of {rows} sent; not sent: {}; {pro}{all} nearly all", families.join(", ")))
 }
 
@@ -79,12 +94,13 @@ pub(super) fn lost_with_connections(exchanges: &[Exchange]) -> Option<String> {
     let is_lost = |exchange: &&Exchange| {
         exchange.known.answerer == Answerer::Nobody && Doubt::of(exchange, true) == Some(Doubt::KeptConnection)
     };
-    let lost: Vec<&str> = exchanges.iter().filter(is_lost).map(|exchange| exchange.request.method.as_str()).collect();
-    let methods: Vec<&str> = lost.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-    (!lost.is_empty()).then(|| {
+    let mut methods: Vec<&str> = exchanges.iter().filter(is_lost).map(|lost| lost.request.method.as_str()).collect();
+    let lost = counted(methods.len(), "request");
+    methods.sort_unstable();
+    methods.dedup();
+    (!methods.is_empty()).then(|| {
         format!(
-            "repeated on another connection, because the one that was kept open ended without a response: {} ({})",
-            counted(lost.len(), "request"),
+            "repeated on another connection, because the one that was kept open ended without a response: {lost} ({})",
             methods.join(", ")
         )
     })
@@ -149,17 +165,17 @@ fn contradiction(plan: &Plan, limit: u64) -> Option<(String, bool)> {
     let others = PLANS.iter().filter(|(_, limits)| has_limit(limits));
     let others: Vec<String> = others.map(|(name, _)| capitalized(name)).collect();
     let advice = match &others[..] {
-        [] => "which no plan has: is this an Enterprise key (--plan enterprise=RPM,RPD)?".to_owned(),
-        names => format!("is this a {} key?", names.join(" or ")),
+        [] => ", which no plan has: is this an Enterprise key (--plan enterprise=RPM,RPD)?".to_owned(),
+        names => format!(": is this a {} key?", names.join(" or ")),
     };
-    let separator = if others.is_empty() { ", " } else { ": " };
-    let text = format!("--plan {plan}, but the responses report a limit of {limit}{separator}{advice}");
+    let text = format!("--plan {plan}, but the responses report a limit of {limit}{advice}");
     Some((text, !others.is_empty()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use animal_store_rules::near_misses::NearMiss;
     use animal_store_rules::trace::exchange::{Failure, FailureKind, Request, Response};
     use animal_store_rules::trace::knowledge::Knowledge;
     use jiff::Timestamp;

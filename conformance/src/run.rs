@@ -1,5 +1,7 @@
 //! The whole pipeline: options, probes, trace, rules, verdicts, report.
 
+mod notes;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +20,6 @@ use crate::probes::target::UnusableTarget;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Presentation, Remarks, Report, Since, TrafficCounts, commands};
-use crate::run::notes::{
-    lost_with_connections, transient_failures, undecided_by_others, unknown_category, unlike_plan, unreadable_bodies,
-    unsent_near_misses,
-};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::facts::Facts;
@@ -32,7 +30,7 @@ use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
-use animal_store_rules::verdict::{self, RequirementVerdict, Status, Verdict};
+use animal_store_rules::verdict::{self, Verdict};
 
 /// Judges one target.
 ///
@@ -173,7 +171,7 @@ impl Judge {
             .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.budget.wait).await {
             Ok(()) => {
-                match unlike_plan(&Limiter::new(&History::without_bodies(session.trace())), options) {
+                match notes::unlike_plan(&Limiter::new(&History::without_bodies(session.trace())), options) {
                     Some((unlike, true)) => return Err(RunError::AnotherPlan(unlike)),
                     Some((unlike, false)) => listener(&Event::Note(unlike)),
                     None => {}
@@ -244,18 +242,19 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
     if let Some(first) = trace.exchanges.first() {
         options.judging.known_failing.apply(&mut conclusion.verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
-    let mut notes = Vec::new();
-    notes.extend(unlike_plan(&facts.limiter, options).map(|(unlike, _)| unlike));
-    notes.extend(undecided_by_others(&facts.limiter));
-    notes.extend(unknown_category(&history));
-    notes.extend(lost_with_connections(&trace.exchanges));
-    notes.extend(transient_failures(&trace.exchanges));
-    notes.extend(unreadable_bodies(&trace.exchanges));
-    notes.extend(mended(&conclusion.verdicts, options));
-    notes.extend(unsent_near_misses(&trace.exchanges, options));
+    let notes = [
+        notes::unlike_plan(&facts.limiter, options).map(|(unlike, _)| unlike),
+        notes::undecided_by_others(&facts.limiter),
+        notes::unknown_category(&history),
+        notes::lost_with_connections(&trace.exchanges),
+        notes::transient_failures(&trace.exchanges),
+        notes::unreadable_bodies(&trace.exchanges),
+        notes::mended(&conclusion.verdicts, options),
+        notes::unsent_near_misses(&trace.exchanges, options),
+    ];
     let presentation = Presentation::of_run(trace, options);
     let remarks = Remarks {
-        notes,
+        notes: notes.into_iter().flatten().collect(),
         transcript_diff: Transcript::new(&history).difference(),
         ended_early,
         counting: report::counting::of_keys(&facts.limiter),
@@ -274,19 +273,6 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
         report.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     }
     report
-}
-
-/// The note on requirements that hold although they are listed as known to fail.
-fn mended(verdicts: &[RequirementVerdict], options: &Options) -> Option<String> {
-    let is_shown = |verdict: &&RequirementVerdict| verdict.status == Status::Pass && verdict.reason.is_none();
-    let holds = verdicts.iter().filter(|verdict| verdict.selected).filter(is_shown);
-    let ids = holds.map(|verdict| verdict.requirement.id.as_str());
-    let mended: Vec<&str> = ids.filter(|id| options.judging.known_failing.expects_failure(id)).collect();
-    let verb = if mended.len() == 1 { "holds" } else { "hold" };
-    let ids = mended.join(", ");
-    (!mended.is_empty()).then(|| {
-        format!("{ids} {verb} now, although known to fail: remove the entry, or let --write-known-failing do it")
-    })
 }
 
 /// The context of a trace, as known before the first request.

@@ -1,4 +1,0 @@
-//! A run from its options to its report.
-
-pub(crate) mod judge;
-mod notes;
