@@ -41,15 +41,14 @@ pub fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
 #[must_use]
 pub fn end_of_connection(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    let system = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
-    let kinds: Vec<ErrorKind> = system.collect();
-    let is_cut = |error: &hyper::Error| error.is_incomplete_message() || error.is_canceled();
+    let system = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+    let kinds: Vec<ErrorKind> = system.map(io::Error::kind).collect();
     if kinds.iter().any(|kind| matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset)) {
         return Some(FailureKind::Reset);
     }
-    let is_closed =
-        kinds.contains(&UnexpectedEof) || causes(error).filter_map(|cause| cause.downcast_ref()).any(is_cut);
-    is_closed.then_some(FailureKind::Closed)
+    let is_cut = |error: &hyper::Error| error.is_incomplete_message() || error.is_canceled();
+    let is_cut = causes(error).filter_map(|cause| cause.downcast_ref()).any(is_cut);
+    (is_cut || kinds.contains(&UnexpectedEof)).then_some(FailureKind::Closed)
 }
 
 /// Returns true if the chunk extensions of a body (RFC 9112 section 7.1.1) are longer than the client reads.
