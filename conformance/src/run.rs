@@ -26,7 +26,6 @@ use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::answerer;
-use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
@@ -159,19 +158,16 @@ impl Judge {
         let listener: &Listener = self.listener.as_deref().unwrap_or(&|_: &Event| {});
         let client = Client::new(options.transport.clone())?;
         if !options.budget.wait.is_zero() {
-            let keys: Vec<ApiKey> = options.keys().cloned().collect();
             tokio::select! {
                 () = self.interrupt.raised() => return Err(RunError::Stopped(Stop::Interrupted)),
-                () = preflight::await_server(&client, &keys, options.budget.wait, listener) => {}
+                () = preflight::await_server(&client, options, listener) => {}
             }
         }
-        let redactor = redactor(options);
-        let refused = |unusable: UnusableTarget| unusable.invoked(&options.invoked).redacted(&redactor).into();
-        let mut session = Session::new(options, context(options), &client, listener, self.clock.clone())
-            .interrupted_by(self.interrupt.clone());
-        let stop = match preflight::run(&mut session, options.budget.wait).await {
+        let (clock, interrupt) = (self.clock.clone(), self.interrupt.clone());
+        let mut session = Session::new(options, context(options), &client, listener, clock, interrupt);
+        let stop = match preflight::run(&mut session).await {
             Ok(()) => {
-                match notes::unlike_plan(&Limiter::new(&History::without_bodies(session.trace())), options) {
+                match notes::unlike_plan(&Limiter::new(&History::without_bodies(&session.trace)), options) {
                     Some((unlike, true)) => return Err(RunError::AnotherPlan(unlike)),
                     Some((unlike, false)) => listener(&Event::Note(unlike)),
                     None => {}
@@ -180,22 +176,22 @@ impl Judge {
                 // This takes as long as judging the run, so it is done only if a listener or the run itself uses it.
                 let is_asked_for = self.listener.is_some() || options.budget.fail_fast;
                 let after_each = |session: &Session<'_>| {
-                    if is_asked_for { report_broken(session, options, &mut known) } else { Ok(()) }
+                    if is_asked_for { report_broken(session, &mut known) } else { Ok(()) }
                 };
-                probes::run(&mut session, options, after_each).await.err()
+                probes::run(&mut session, after_each).await.err()
             }
-            Err(stop) if session.trace().exchanges.is_empty() => return Err(RunError::Stopped(stop)),
+            Err(stop) if session.trace.exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(stop) => Some(stop),
         };
         if matches!(stop, Some(Stop::Exhausted(_) | Stop::StaysLimited(_))) {
             // The run has stopped for a reason that is reported; a further one adds nothing to it.
-            let _also_stopped = probes::over_the_limit(&mut session, options.judging.scope.profile).await;
-            let _also_stopped = probes::without_a_key(&mut session, options).await;
+            let _also_stopped = probes::over_the_limit(&mut session).await;
+            let _also_stopped = probes::without_a_key(&mut session).await;
         }
         if let Some(Stop::Unusable(unusable)) = stop {
-            return Err(refused(*unusable));
+            return Err(unusable.invoked(&options.invoked).redacted(&redactor(options)).into());
         }
-        let mut trace = session.into_trace();
+        let mut trace = session.trace;
         answerer::end_run(&mut trace);
         // What the run has sent in vain is not judged.
         let end = History::without_bodies(&trace).access.end().filter(|_| stop.is_none());
@@ -215,8 +211,9 @@ impl Judge {
 }
 
 /// Reports the requirements that are broken so far, each once. With [`Budget::fail_fast`](crate::options::Budget::fail_fast), the first one ends the run.
-fn report_broken(session: &Session<'_>, options: &Options, known: &mut BTreeSet<&'static str>) -> Result<(), Stop> {
-    for verdict in verdict::judge(session.trace(), &options.judging.scope) {
+fn report_broken(session: &Session<'_>, known: &mut BTreeSet<&'static str>) -> Result<(), Stop> {
+    let options = session.options;
+    for verdict in verdict::judge(&session.trace, &options.judging.scope) {
         let requirement = verdict.requirement;
         let id = requirement.id.as_str();
         if verdict.is_violation(options.judging.strict)

@@ -71,12 +71,6 @@ impl Client {
         Ok(Client { http, with_capitals, kept, transport })
     }
 
-    /// The settings of the connection to the target.
-    #[must_use]
-    pub fn transport(&self) -> &Transport {
-        &self.transport
-    }
-
     /// Sends one request and waits for its outcome. Failures are outcomes, not errors.
     pub async fn send(&self, request: &Request) -> Outcome {
         self.send_as(request, None).await

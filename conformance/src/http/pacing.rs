@@ -61,12 +61,6 @@ pub(crate) fn before_many(exchange: &Exchange, count: usize) -> Advice {
     if left.is_negative() { Advice::Go } else { advise(bounded(left) + MARGIN) }
 }
 
-/// The number of concurrent requests to send in this window: Remaining, but at least one. A reset may restore a single request of many,
-/// for example where each request counts for a minute of its own.
-pub(crate) fn room(window: Window) -> usize {
-    usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX)
-}
-
 /// Returns true if a response asks its client to wait: a 429, or the 403 of a second limit in front of the service, whose `Retry-After`
 /// names a time that is not too long. Any 403 is lawful for `GET /store/orders`.
 pub(crate) fn asks_to_wait(exchange: &Exchange) -> bool {

@@ -3,12 +3,11 @@
 //! Since only 401 is right, one request can test two things: an invalid request with an invalid key shows whether the key is checked
 //! first. None of these counts against the key.
 
-use super::deck::{self, OwnValues};
-use super::near_misses::Amount;
+use super::near_misses::{self, Amount};
 use super::session::{Session, Stop, credential};
 use super::steps::filled;
 use animal_store_rules::catalogue::scope::Scope;
-use animal_store_rules::near_misses::{self, Target, Values};
+use animal_store_rules::near_misses::{self as table, Target, Values};
 use animal_store_rules::trace::exchange::Request;
 
 /// The request that is sent without the key.
@@ -128,27 +127,27 @@ pub(super) fn later(amount: Amount, scope: &Scope) -> usize {
     if !scope.sends_unknown_keys() {
         return count(FURTHER, scope);
     }
-    let rows = deck::keyless(0).into_iter().filter(|row| amount.includes(row));
+    let rows = near_misses::keyless(0).into_iter().filter(|row| amount.includes(row));
     count(FURTHER, scope) + rows.map(|row| row.at.len().max(1)).sum::<usize>()
 }
 
 /// Sends the requests of the tour without the key. `id` is the id of an animal.
-pub(super) async fn of_tour(session: &mut Session<'_>, id: i64, scope: &Scope) -> Result<(), Stop> {
-    send(session, FIRST, id, scope).await
+pub(super) async fn of_tour(session: &mut Session<'_>, id: i64) -> Result<(), Stop> {
+    send(session, FIRST, id).await
 }
 
 /// Sends the requests without the key that come after the tour.
-pub(super) async fn run(session: &mut Session<'_>, amount: Amount, scope: &Scope) -> Result<(), Stop> {
+pub(super) async fn run(session: &mut Session<'_>, amount: Amount) -> Result<(), Stop> {
     session.begin("credentials");
     let id = session.known_ids().last().copied().unwrap_or(1);
-    send(session, FURTHER, id, scope).await?;
-    let creates = scope.profile.creates();
-    for row in deck::keyless(session.seed).into_iter().filter(|row| amount.includes(row)) {
+    send(session, FURTHER, id).await?;
+    let creates = session.options.judging.scope.profile.creates();
+    for row in near_misses::keyless(session.options.seed).into_iter().filter(|row| amount.includes(row)) {
         let drawn = [Target::ALL[session.random.usize(..Target::ALL.len())]];
         let targets: &[Target] = if row.at.is_empty() { &drawn } else { row.at };
         for target in targets.iter().filter(|target| creates || **target != Target::Create) {
-            let values = OwnValues::next(session, Some(id));
-            let Some(request) = row.request(*target, &values.borrowed()) else { continue };
+            let request = near_misses::with_values(session, Some(id), |values| row.request(*target, values));
+            let Some(request) = request else { continue };
             session.step(row.step(*target));
             session.ask_without_key(request).await?;
         }
@@ -157,14 +156,14 @@ pub(super) async fn run(session: &mut Session<'_>, amount: Amount, scope: &Scope
     Ok(())
 }
 
-async fn send(session: &mut Session<'_>, asked: &[(Asked, Form)], id: i64, scope: &Scope) -> Result<(), Stop> {
-    let key = session.key();
-    for (asked, form) in asked.iter().filter(|(asked, _)| scope.profile.creates() || asked.body.is_none()) {
+async fn send(session: &mut Session<'_>, asked: &[(Asked, Form)], id: i64) -> Result<(), Stop> {
+    let creates = session.options.judging.scope.profile.creates();
+    for (asked, form) in asked.iter().filter(|(asked, _)| creates || asked.body.is_none()) {
         let (request, named) = asked.request(session, id);
-        let values = OwnValues::next(session, Some(id));
-        let Some(request) = form.apply(request, &values.borrowed()) else { continue };
+        let request = near_misses::with_values(session, Some(id), |values| form.apply(request, values));
+        let Some(request) = request else { continue };
         // A key without letters is the same in any case.
-        if request.authorization.as_ref() == Some(&credential(&key)) {
+        if request.authorization.as_ref() == Some(&credential(&session.key())) {
             continue;
         }
         session.step(format!("{named} {}", form.described));
@@ -183,13 +182,13 @@ impl Form {
     /// The request with a credential in this form. `None` if the key cannot be changed in this way.
     fn apply(self, mut request: Request, values: &Values<'_>) -> Option<Request> {
         if self.is_elsewhere {
-            request = near_misses::with_key_everywhere(request, values);
+            request = table::with_key_everywhere(request, values);
         }
         if let Some(value) = self.value {
-            request = request.authorization(near_misses::credential(value, values)?);
+            request = request.authorization(table::credential(value, values)?);
         }
         match self.second {
-            Some(second) => Some(request.header("Authorization", near_misses::credential(second, values)?)),
+            Some(second) => Some(request.header("Authorization", table::credential(second, values)?)),
             None => Some(request),
         }
     }
@@ -213,7 +212,7 @@ impl Asked {
             "" => "POST /pets (no body)".to_owned(),
             defective => format!("POST /pets {}", defective.replace('@', "")),
         };
-        (Request::new("POST", path).body(media_type, filled(session, template).1), named)
+        (Request::new("POST", path).body(media_type, filled(session, template)), named)
     }
 }
 
@@ -237,7 +236,7 @@ mod tests {
                 let request = form.apply(Request::new("GET", "/pets"), &values)?;
                 Some((form.described.to_owned(), request))
             });
-            let rows = deck::keyless(1)
+            let rows = near_misses::keyless(1)
                 .into_iter()
                 .filter_map(|row| Some((row.step(Target::List), row.request(Target::List, &values)?)));
             for (described, request) in fixed.chain(rows) {

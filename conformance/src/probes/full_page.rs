@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use super::CONCURRENCY;
 use super::cost::Cost;
 use super::session::{Session, Stop};
-use super::steps::{ask, filled, list, listed_ids};
-use animal_store_rules::trace::exchange::Request;
+use super::steps::{ask, creation, list, listed_ids};
 
 /// The number of animals that shows whether a list ends at the maximum.
 const ENOUGH: usize = 101;
@@ -39,8 +38,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     while left > 0 {
         let size = session.at_once(left.min(CONCURRENCY));
         let template = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#;
-        let requests =
-            (0..size).map(|_| Request::new("POST", "/pets").json(filled(session, template).1)).collect::<Vec<_>>();
+        let requests = (0..size).map(|_| creation(session, template)).collect();
         session.step("POST /pets, many at once");
         if !session.ask_together(requests).await?.iter().any(|exchange| exchange.created_id().is_some()) {
             // A server that creates nothing more is judged for that.
@@ -59,9 +57,11 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
 
 /// The number of animals that were created or listed.
 fn known(session: &Session<'_>) -> usize {
-    let listed = session.trace().exchanges.iter().flat_map(|exchange| match exchange.request.path.as_str() {
-        "/pets" if exchange.request.method == "GET" => listed_ids(Some(exchange)),
-        _ => Vec::new(),
-    });
-    listed.chain(session.known_ids()).collect::<BTreeSet<_>>().len()
+    let mut known = BTreeSet::from_iter(session.known_ids());
+    for exchange in &session.trace.exchanges {
+        if exchange.request.method == "GET" && exchange.request.path == "/pets" {
+            known.extend(listed_ids(Some(exchange)));
+        }
+    }
+    known.len()
 }

@@ -14,7 +14,7 @@ const IN_ALL: usize = 6;
 /// Fetches ids in the gaps between creations around refused ones.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     session.step("");
-    for id in suspects(&session.trace().exchanges) {
+    for id in suspects(&session.trace.exchanges) {
         session.ask(fetch(id)).await?;
     }
     Ok(())
@@ -26,11 +26,9 @@ fn suspects(exchanges: &[Exchange]) -> Vec<i64> {
     let mut ids: Vec<i64> = Vec::new();
     for gap in gaps(exchanges) {
         let unknown: Vec<i64> = gap.filter(|id| !shown.contains(id)).collect();
-        ids.extend(unknown.first());
-        if unknown.len() > 1 {
-            ids.extend(unknown.last());
-        }
+        ids.extend(unknown.first().into_iter().chain(unknown.last()));
     }
+    ids.dedup();
     ids.truncate(IN_ALL);
     ids.retain(|id| {
         let path = format!("/pets/{id}");

@@ -13,7 +13,6 @@ pub mod target;
 
 mod cost;
 mod credentials;
-mod deck;
 mod full_page;
 mod gaps;
 pub(crate) mod near_misses;
@@ -26,9 +25,7 @@ mod tour;
 
 use crate::events::Event;
 use crate::http::pacing::window_of;
-use crate::options::Options;
 use animal_store_rules::catalogue::RunPart;
-use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::exchange::{Exchange, Request};
@@ -43,12 +40,11 @@ use session::{Session, Stop};
 /// [`Stop`], when the run ended early; the requests sent until then are judged.
 pub async fn run(
     session: &mut Session<'_>,
-    options: &Options,
     mut after_each: impl FnMut(&Session<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let last = session.trace().exchanges.last();
-    let window = last.and_then(window_of);
-    let plan_limits = Limiter::new(&History::without_bodies(session.trace())).plan_limits(0);
+    let options = session.options;
+    let window = session.trace.exchanges.last().and_then(window_of);
+    let plan_limits = Limiter::new(&History::without_bodies(&session.trace)).plan_limits(0);
     let mut plan = plan::plan(options, plan_limits, window);
     if quota::watch::is_slow(session) {
         plan.leave_windows_to_the_key(quota::watch::has_time_for_the_key_only(session));
@@ -60,7 +56,7 @@ pub async fn run(
     for (at, probe) in plan.probes.iter().enumerate() {
         let begun = if at == first_of_window { begin(session, &plan).await } else { Ok(()) };
         let sent = match begun {
-            Ok(()) => carry_out(session, options, &plan, *probe).await,
+            Ok(()) => carry_out(session, &plan, *probe).await,
             stopped => stopped,
         };
         // The requests of a probe that ended early are judged by the caller.
@@ -71,7 +67,7 @@ pub async fn run(
             return Err(stop);
         }
     }
-    let was_sent_aside = session.trace().exchanges.iter().any(|exchange| exchange.probe == near_misses::ASIDE_NAME);
+    let was_sent_aside = session.trace.exchanges.iter().any(|exchange| exchange.probe == near_misses::ASIDE_NAME);
     if plan.sends_aside && !was_sent_aside && (!plan.exhausts() || quota::watch::has_another_window(session)) {
         near_misses::aside(session).await?;
         // The first animals must still be there, and those of refused creations must not.
@@ -86,11 +82,13 @@ pub async fn run(
 
 /// Sends the few requests that remain of a key that is exhausted for longer than the run waits, and one request over its limit. A
 /// limit per day is tested in no other way.
-pub async fn over_the_limit(session: &mut Session<'_>, profile: Profile) -> Result<(), Stop> {
+pub async fn over_the_limit(session: &mut Session<'_>) -> Result<(), Stop> {
     let key = session.asking_key();
     let is_admitted = session.last_answer_to(&key).is_some_and(|last| last.status() != Some(429));
     let left = session.last_window(&key).map(|window| window.remaining).filter(|left| *left <= FEW_LEFT);
-    let Some(left) = left.filter(|_| profile.exhausts() && is_admitted) else { return Ok(()) };
+    let Some(left) = left.filter(|_| session.options.judging.scope.profile.exhausts() && is_admitted) else {
+        return Ok(());
+    };
     session.begin("quota");
     session.step("");
     for _ in 0..=left {
@@ -109,45 +107,43 @@ const CONCURRENCY: usize = 16;
 const FEW_LEFT: u64 = 10;
 
 /// Sends the requests that need no key, if none of them was sent yet. The run calls this when the key cannot be used.
-pub async fn without_a_key(session: &mut Session<'_>, options: &Options) -> Result<(), Stop> {
+pub async fn without_a_key(session: &mut Session<'_>) -> Result<(), Stop> {
     let is_keyless = |exchange: &Exchange| exchange.request.authorization.is_none();
-    if session.trace().exchanges.iter().any(is_keyless) {
+    if session.trace.exchanges.iter().any(is_keyless) {
         return Ok(());
     }
     session.begin("credentials");
-    credentials::of_tour(session, 1, &options.judging.scope).await
+    credentials::of_tour(session, 1).await
 }
 
-async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &RunPlan, probe: Probe) -> Result<(), Stop> {
-    let profile = options.judging.scope.profile;
+async fn carry_out(session: &mut Session<'_>, plan: &RunPlan, probe: Probe) -> Result<(), Stop> {
     match probe {
         Probe::Tour => {
-            let watches_window = plan.exhausts() && !options.budget.fail_fast;
-            tour::run(session, &options.judging.scope, watches_window, !plan.sends_keyless_last).await?;
+            let watches_window = plan.exhausts() && !session.options.budget.fail_fast;
+            tour::run(session, watches_window, !plan.sends_keyless_last).await?;
             second_look::run(session).await
         }
-        Probe::NearMisses(_) if !options.judging.scope.needs(RunPart::NearMisses) => {
+        Probe::NearMisses(_) if !session.options.judging.scope.needs(RunPart::NearMisses) => {
             near_misses::other_ids(session).await
         }
         Probe::NearMisses(amount) => {
             let in_time = quota::watch::responses_in_time(session).filter(|_| plan.exhausts());
-            near_misses::run(session, amount, profile.creates(), plan.exhausts(), in_time).await?;
+            near_misses::run(session, amount, plan.exhausts(), in_time).await?;
             gaps::run(session).await
         }
         Probe::Credentials(amount) => {
-            let scope = &options.judging.scope;
             if !plan.sends_keyless_last {
-                return credentials::run(session, amount, scope).await;
+                return credentials::run(session, amount).await;
             }
             let id = session.known_ids().last().copied().unwrap_or(1);
-            credentials::of_tour(session, id, scope).await?;
-            credentials::run(session, amount, scope).await?;
+            credentials::of_tour(session, id).await?;
+            credentials::run(session, amount).await?;
             // Whether a creation without a valid key has stored an animal, is shown by no other part of the run any more.
             steps::ask(session, steps::list("limit=100"), "GET /pets?limit=100").await.map(drop)
         }
         Probe::FullPage => full_page::run(session).await,
-        Probe::Properties(cases) => properties::run(session, cases, profile.creates()).await,
-        Probe::Sequence(steps) => sequence::run(session, steps, &options.judging.scope).await,
+        Probe::Properties(cases) => properties::run(session, cases).await,
+        Probe::Sequence(steps) => sequence::run(session, steps).await,
         Probe::Quota(turn) => {
             // The second turn does not wait, so this is the last opportunity.
             if turn == Turn::Second {
@@ -181,27 +177,4 @@ async fn begin(session: &mut Session<'_>, plan: &RunPlan) -> Result<(), Stop> {
     // Two keys exhaust two windows in one minute, so the run does not wait for a Reset: the second key shows what a Reset restores.
     quota::watch::too_short_a_window(session, quota::watch::ENOUGH_FOR_TWO).await?;
     quota::keys::in_turn(session).await
-}
-
-/// The bytes with every occurrence of a mark replaced. Marks are ASCII, so that all other bytes are unchanged, even invalid UTF-8.
-fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some(at) = rest.windows(from.len()).position(|window| window == from) {
-        out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(to);
-        rest = &rest[at + from.len()..];
-    }
-    out.extend_from_slice(rest);
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::replaced;
-
-    #[test]
-    fn marks_are_replaced_and_broken_bytes_are_kept() {
-        assert_eq!(replaced(b"a@NAME@\xff@NAME@", b"@NAME@", b"x"), b"ax\xffx");
-    }
 }

@@ -5,15 +5,14 @@
 use std::cmp::Reverse;
 
 use super::cost::Cost;
-use super::deck::{self, Deck, NAMES};
 use super::session::{MAY_BE_A_DAY, Session, Stop};
-use super::steps::{ask, create, fetch, filled, list, next_id};
-use animal_store_rules::near_misses::{NearMiss, Place, Target, near_misses};
+use super::steps::{ask, create, creation, digits, fetch, filled, list, listed_ids, next_id, step_of};
+use animal_store_rules::near_misses::{NearMiss, Place, Target, Values, near_misses};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
 /// The number of near misses with a body that a run on a small plan sends.
-pub(super) const CREATIONS: usize = AMONG_READS + ASIDE;
+const CREATIONS: usize = AMONG_READS + ASIDE;
 
 /// The number of them that are sent with the reads.
 const AMONG_READS: usize = 31;
@@ -22,7 +21,7 @@ const AMONG_READS: usize = 31;
 pub(super) const ASIDE: usize = 23;
 
 /// The number of near misses without a body that a run on a small plan sends.
-pub(super) const READS: usize = 15;
+const READS: usize = 15;
 
 /// The requests of every run: the creation of an animal, fetches of two others, three lists, and store orders.
 const FIXED: usize = 7;
@@ -65,37 +64,31 @@ impl Amount {
         self == Amount::All || row.weight >= PLAUSIBLE || row.is_first || is_read(row)
     }
 
-    /// The usual cost of the probe in a run that creates no animals.
-    pub(super) fn cost_of_reads(self) -> Cost {
-        let reads = near_misses().iter().filter(|row| is_read(row));
-        let keyed = if self == Amount::Few { READS } else { reads.filter(|row| self.includes(row)).count() };
-        Cost { keyed: keyed + FIXED, keyless: KEYLESS, animals: 0 }
-    }
-
-    /// The usual cost of the probe.
-    pub(super) fn cost(self) -> Cost {
-        match self {
-            Amount::Few => Cost { keyed: AMONG_READS + READS + FIXED, keyless: KEYLESS, animals: 12 },
-            Amount::Most | Amount::All => {
-                let keyed = || near_misses().iter().filter(|row| !row.place.is_keyless() && self.includes(row));
-                let names = keyed().filter(|row| is_read_back(row)).count();
-                Cost { keyed: keyed().count() + names + FIXED + FIXED_OF_MANY, keyless: KEYLESS, animals: names + 80 }
-            }
-        }
+    /// The usual cost of the probe in a run that creates animals, or none.
+    pub(super) fn cost(self, creates: bool) -> Cost {
+        let sent = || near_misses().iter().filter(|row| !row.place.is_keyless() && self.includes(row));
+        let names = sent().filter(|row| is_read_back(row)).count();
+        let (keyed, animals) = match (self, creates) {
+            (Amount::Few, false) => (READS, 0),
+            (_, false) => (sent().filter(|row| is_read(row)).count(), 0),
+            (Amount::Few, true) => (AMONG_READS + READS, 12),
+            (_, true) => (sent().count() + names + FIXED_OF_MANY, names + 80),
+        };
+        Cost { keyed: keyed + FIXED, keyless: KEYLESS, animals }
     }
 }
 
-/// Sends near misses; without `creates`, only those that cannot create an animal. Only a run that `waits` for windows anyway waits for reads
+/// Sends near misses; where the profile creates no animals, only those that cannot create one. Only a run that `waits` for windows anyway waits for reads
 /// that may lag. On a small plan, the probe sends only as many requests as the window has time for: `in_time`.
 pub(super) async fn run(
     session: &mut Session<'_>,
     amount: Amount,
-    creates: bool,
     waits: bool,
     in_time: Option<usize>,
 ) -> Result<(), Stop> {
     session.begin("near misses");
-    let Deck { mut creations, mut reads } = Deck::drawn(session.seed);
+    let creates = session.options.judging.scope.profile.creates();
+    let (mut creations, mut reads) = (creations(session.options.seed), reads(session.options.seed));
     if !creates {
         creations.clear();
         reads.retain(|row| row.place != Place::Path);
@@ -120,7 +113,7 @@ pub(super) async fn run(
     creations.sort_by_key(|row| (row.place != Place::Body, Reverse(row.length())));
     in_turn(session, &creations, &reads, amount).await?;
     if creates {
-        let addresses = session.trace().context.addresses().count();
+        let addresses = session.trace.context.addresses().count();
         for address in 0..addresses {
             padded_creation(session, (addresses > 1).then_some(address)).await?;
         }
@@ -154,14 +147,21 @@ fn is_read_back(row: &NearMiss) -> bool {
 
 /// Sends a near miss. On a large plan, an animal that it has created or may have changed is read.
 async fn send(session: &mut Session<'_>, row: &NearMiss, amount: Amount) -> Result<(), Stop> {
-    let id = deck::an_id(session);
-    let Some((request, step)) = deck::request(session, row, Target::List, id) else { return Ok(()) };
+    let id = an_id(session);
+    let Some((request, step)) = request(session, row, Target::List, id) else { return Ok(()) };
     let created = ask(session, request, &step).await?.created_id();
     let shown = if row.needs_animal(Target::List) { id } else { created.filter(|_| is_read_back(row)) };
     match shown.filter(|_| amount != Amount::Few) {
         Some(id) => ask(session, fetch(id), "GET /pets/{petId}").await.map(drop),
         None => Ok(()),
     }
+}
+
+/// Sends a near miss on the connection that is kept open, and returns the id of the new animal, if there is one.
+async fn send_kept(session: &mut Session<'_>, row: &NearMiss, id: Option<i64>) -> Result<Option<i64>, Stop> {
+    let Some((request, step)) = request(session, row, Target::List, id) else { return Ok(None) };
+    let request = session.on_kept_connection(request);
+    Ok(ask(session, request, &step).await?.created_id())
 }
 
 /// Sends creations and reads in turn on one connection. A read without a key, and one with the key, come around a refusal for the key.
@@ -171,14 +171,11 @@ async fn in_turn(
     reads: &[&NearMiss],
     amount: Amount,
 ) -> Result<(), Stop> {
-    let id = deck::an_id(session);
+    let id = an_id(session);
     let mut creations = creations.iter();
     // The longest body: the read that follows it on the connection must succeed.
-    if let Some(row) = creations.next()
-        && let Some((creation, step)) = deck::request(session, row, Target::List, id)
-    {
-        let creation = session.on_kept_connection(creation);
-        ask(session, creation, &step).await?;
+    if let Some(row) = creations.next() {
+        send_kept(session, row, id).await?;
     }
     // A store may hide the animals of one status.
     if let Some(id) = session.created_as("pending").or(id) {
@@ -190,18 +187,13 @@ async fn in_turn(
         session.ask_without_key(request).await?;
     }
     for row in reads {
-        if let Some((read, step)) = deck::request(session, row, Target::List, id) {
-            let read = session.on_kept_connection(read);
-            ask(session, read, &step).await?;
-        }
+        send_kept(session, row, id).await?;
         if let Some(row) = creations.next()
-            && let Some((creation, step)) = deck::request(session, row, Target::List, id)
+            && let Some(created) = send_kept(session, row, id).await?
+            && amount != Amount::Few
+            && is_read_back(row)
         {
-            let creation = session.on_kept_connection(creation);
-            let created = ask(session, creation, &step).await?.created_id();
-            if let Some(created) = created.filter(|_| amount != Amount::Few && is_read_back(row)) {
-                ask(session, fetch(created), "GET /pets/{petId}").await?;
-            }
+            ask(session, fetch(created), "GET /pets/{petId}").await?;
         }
     }
     if let Some(id) = of_another_shard(session) {
@@ -219,10 +211,10 @@ async fn in_turn(
 /// created with the longest response, for its name.
 fn of_another_shard(session: &Session<'_>) -> Option<i64> {
     const SHARDS: u64 = 4;
-    let fetched = session.trace().exchanges.iter().filter(|exchange| exchange.status() == Some(200));
+    let fetched = session.trace.exchanges.iter().filter(|exchange| exchange.status() == Some(200));
     let ids = fetched.filter_map(|exchange| exchange.request.path.strip_prefix("/pets/")?.parse::<i64>().ok());
     let asked: Vec<u64> = ids.map(|id| id.unsigned_abs() % SHARDS).collect();
-    let others = session.trace().exchanges.iter().filter_map(|exchange| {
+    let others = session.trace.exchanges.iter().filter_map(|exchange| {
         let id = exchange.created_id().filter(|id| !asked.contains(&(id.unsigned_abs() % SHARDS)))?;
         Some((exchange.response()?.body.len(), id))
     });
@@ -237,7 +229,7 @@ async fn padded_creation(session: &mut Session<'_>, asked_at: Option<usize>) -> 
         ask(session, fetch(next).at(asked_at), "GET /pets/{the next petId}").await?;
     }
     let create_at = session.elsewhere_than(asked_at);
-    let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@(spaces),"status":"sold"}"#);
+    let body = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@(spaces),"status":"sold"}"#);
     let body = body.replace("(spaces)", &" ".repeat(2 * 1024));
     ask(session, Request::new("POST", "/pets").json(body).at(create_at), "POST /pets with 2 KiB of spaces").await?;
     match next.filter(|next| session.known_ids().contains(next)) {
@@ -248,9 +240,10 @@ async fn padded_creation(session: &mut Session<'_>, asked_at: Option<usize>) -> 
 
 /// Sends one creation twice, which makes two animals.
 async fn twice(session: &mut Session<'_>) -> Result<(), Stop> {
-    let (step, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"pending"}"#);
+    let template = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"pending"}"#;
+    let request = creation(session, template);
     for _ in 0..2 {
-        ask(session, Request::new("POST", "/pets").json(body.clone()), &format!("POST /pets {step}, twice")).await?;
+        ask(session, request.clone(), &format!("{}, twice", step_of(template))).await?;
     }
     Ok(())
 }
@@ -268,10 +261,10 @@ async fn list_and_again(session: &mut Session<'_>) -> Result<(), Stop> {
 /// Sends only fetches with identifiers that are nearly those of an animal.
 pub(super) async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin("near misses");
-    let id = deck::an_id(session);
-    let reads = Deck::drawn(session.seed).reads.into_iter().filter(|row| row.place == Place::Id);
+    let id = an_id(session);
+    let reads = reads(session.options.seed).into_iter().filter(|row| row.place == Place::Id);
     for row in reads.take(OTHER_IDS) {
-        if let Some((read, step)) = deck::request(session, row, Target::List, id) {
+        if let Some((read, step)) = request(session, row, Target::List, id) {
             ask(session, read, &step).await?;
         }
     }
@@ -288,7 +281,7 @@ pub(super) fn has_room_aside(session: &Session<'_>) -> bool {
 /// Sends the near misses that a small plan has no room for in the probe.
 pub(super) async fn aside(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin_aside(ASIDE_NAME);
-    for row in &Deck::drawn(session.seed).creations[AMONG_READS..CREATIONS] {
+    for row in &creations(session.options.seed)[AMONG_READS..CREATIONS] {
         send(session, row, Amount::Few).await?;
     }
     session.step("");
@@ -308,4 +301,105 @@ async fn ask_and_again_without_a_key(session: &mut Session<'_>, request: Request
     let unknown = session.on_kept_connection(request.authorization(unknown)).at(replica);
     session.ask_without_key(unknown).await?;
     Ok(())
+}
+
+/// Draws the near misses with the key that may create an animal.
+fn creations(seed: u64) -> Vec<&'static NearMiss> {
+    drawn(seed, |row| row.place.creates() && !row.place.is_keyless())
+}
+
+/// Draws the near misses with the key that have no body.
+fn reads(seed: u64) -> Vec<&'static NearMiss> {
+    drawn(seed, |row| !row.place.creates() && !row.place.is_keyless())
+}
+
+/// Draws the near misses without a valid key.
+pub(super) fn keyless(seed: u64) -> Vec<&'static NearMiss> {
+    drawn(seed, |row| row.place.is_keyless())
+}
+
+/// Draws near misses: those that every run sends first, by length, then the others by weight, as the seed chooses.
+fn drawn(seed: u64, is_wanted: fn(&NearMiss) -> bool) -> Vec<&'static NearMiss> {
+    let mut rows: Vec<(f64, &NearMiss)> = near_misses()
+        .iter()
+        .map(|row| {
+            // Each row has a generator of its own, so that a further row changes no other draw. This is the hash FNV-1a, which begins with the
+            // seed.
+            let step = row.step(Target::List);
+            let hash = step.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+            let mut random = fastrand::Rng::with_seed(hash);
+            // The smallest of exponential variables chooses by rate (Efraimidis and Spirakis, 2006): one step of weight is a factor of four.
+            let rate = 4_f64.powi(i32::from(row.weight));
+            // Of those that come first, the longest lead: what a server leaves unread of them shows in a read after it.
+            let first = -(row.length() as f64);
+            (if row.is_first { first } else { -(1.0 - random.f64()).ln() / rate }, row)
+        })
+        .collect();
+    rows.retain(|(_, row)| is_wanted(row));
+    rows.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Makes the next request with new values for the placeholders of near misses. `id` is the id of an animal, if one is known.
+pub(super) fn with_values<R>(session: &mut Session<'_>, id: Option<i64>, make: impl FnOnce(&Values<'_>) -> R) -> R {
+    let (name, digits) = (session.fresh_name(), digits(session));
+    let unknown = format!("conform-unknown-{:016x}", session.random.u64(..));
+    let (context, category) = (&session.trace.context, session.trace.context.category_id);
+    let key = context.keys[0].reveal();
+    make(&Values { name: &name, digits: &digits[..4], category, id, key, unknown: &unknown })
+}
+
+/// The request of a near miss, and its step. `None` if the run lacks a value for it.
+fn request(session: &mut Session<'_>, row: &NearMiss, target: Target, id: Option<i64>) -> Option<(Request, String)> {
+    // A server that takes the id in a body for that of the new animal may replace an animal: only one of the run's own.
+    let id = id.filter(|id| !row.place.creates() || session.known_ids().contains(id));
+    let request = with_values(session, id, |values| row.request(target, values))?;
+    Some((request, row.step(target)))
+}
+
+/// The name of the family of names that stores and readers alter.
+const NAMES: &str = "names";
+
+/// The longest value of a name among other requests, in bytes.
+const SHORT: usize = 200;
+
+/// A creation with a name that stores and readers alter: the one at this place of those that the seed draws.
+pub(super) fn name(session: &mut Session<'_>, place: usize) -> Option<Request> {
+    let is_short = |row: &NearMiss| row.family == NAMES && row.length() < SHORT && !row.is_first;
+    let row = *drawn(session.options.seed, is_short).get(place)?;
+    request(session, row, Target::Create, None).map(|(request, _)| request)
+}
+
+/// The id of an animal for near misses that resemble it: one that the run has created, else one that the first list shows.
+fn an_id(session: &Session<'_>) -> Option<i64> {
+    let created = session.known_ids();
+    let ids = if created.is_empty() { listed_ids(session.trace.exchanges.first()) } else { created };
+    // Readers that skip a character between digits need two of them.
+    let long: Vec<i64> = ids.iter().copied().filter(|id| *id > 9).collect();
+    let mut ids = if long.is_empty() { ids } else { long };
+    // Creations at the same time get their ids in any order.
+    ids.sort_unstable();
+    // The generator of the session draws what the other probes send.
+    let mut random = fastrand::Rng::with_seed(session.options.seed ^ session.trace.exchanges.len() as u64);
+    (!ids.is_empty()).then(|| ids[random.usize(..ids.len())])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_free_key_sends_all_that_come_first_and_the_seed_draws_the_rest() {
+        let first = |rows: &[&NearMiss]| rows.iter().filter(|row| row.is_first).count();
+        assert!(first(&creations(1)) <= CREATIONS, "{}", first(&creations(1)));
+        assert!(first(&reads(1)) <= READS, "{}", first(&reads(1)));
+        let sent = |seed| -> BTreeSet<String> {
+            let rows = creations(seed).into_iter().take(CREATIONS).chain(reads(seed).into_iter().take(READS));
+            rows.map(|row| row.step(Target::List)).collect()
+        };
+        assert_eq!(sent(1), sent(1));
+        assert_ne!(sent(1), sent(2));
+    }
 }

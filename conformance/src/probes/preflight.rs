@@ -12,19 +12,20 @@ use super::steps::{list, listed};
 use super::target::{Target, is_unreachable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
+use crate::options::Options;
 use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
-use animal_store_rules::trace::keys::ApiKey;
 
-/// Waits for the service at every address, and until it knows every key, up to `timeout` in all, and at most a day. A failure that time does
+/// Waits for the service at every address, and until it knows every key, as long as the options say, and at most a day. A failure that time does
 /// not mend ends the wait. This is not part of the run and does not count against its budget.
-pub async fn await_server(client: &Client, keys: &[ApiKey], timeout: Duration, listener: &Listener) {
+pub async fn await_server(client: &Client, options: &Options, listener: &Listener) {
+    let timeout = options.budget.wait;
     let deadline = Instant::now() + timeout.min(A_DAY);
     let mut reported = false;
-    for place in 0..client.transport().addresses().count() {
+    for place in 0..options.transport.addresses().count() {
         let list = || list("limit=1").at(Some(place));
         // The first request has no key: what answers it may not be the service.
-        let requests = std::iter::once((list(), 1)).chain(keys.iter().map(|key| (bearing(list(), key), ACCEPTED)));
+        let requests = std::iter::once((list(), 1)).chain(options.keys().map(|key| (bearing(list(), key), ACCEPTED)));
         for (request, wanted) in requests {
             let (mut answered, mut pause) = (0, POLL_INTERVAL);
             while answered < wanted {
@@ -94,18 +95,19 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 const A_DAY: Duration = Duration::from_hours(24);
 
 /// Requests a list of 100, and the orders when the response is inconclusive. The list also shows the existing animals, and with them a
-/// category. `waited` only affects the error message.
+/// category.
 ///
 /// # Errors
 ///
 /// [`Stop`] when the target cannot be judged or the budget is too small.
-pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Stop> {
+pub async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin("preflight");
     let first = session.ask(list("limit=100")).await?.clone();
     session.take_category_of(&listed(Some(&first)));
     let doubt = |session: &Session<'_>, exchange: &Exchange| {
-        let base_url = session.trace().context.address_of(&exchange.request);
-        Target { base_url, transport: session.transport(), waited }.doubt(exchange)
+        let base_url = session.trace.context.address_of(&exchange.request);
+        let (transport, waited) = (&session.options.transport, session.options.budget.wait);
+        Target { base_url, transport, waited }.doubt(exchange)
     };
     let Some(unusable) = doubt(session, &first) else { return Ok(()) };
     if !is_unreachable(&first) {

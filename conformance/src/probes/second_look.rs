@@ -20,7 +20,7 @@ const MOST: usize = 8;
 /// Repeats lagging reads, each at the replica that it was sent to, because each may lag separately. A list of everything follows, which
 /// shows that a missing animal was not removed.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
-    let doubtful = rules::premature(session.trace());
+    let doubtful = rules::premature(&session.trace);
     if doubtful.is_empty() {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
 /// Repeats reads that broke a rule, where one more read shows whether the failure is intermittent. Requests whose failures may be due to
 /// harmless header fields that they share are repeated without the fields, and then with them.
 pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
-    let Doubtful { undecided, varied } = alike::doubtful(session.trace());
+    let Doubtful { undecided, varied } = alike::doubtful(&session.trace);
     session.vary(false);
     if !undecided.is_empty() {
         for request in again(session, &undecided) {
@@ -44,9 +44,7 @@ pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
         }
     }
     for number in varied.into_iter().take(MOST / 2) {
-        let Some(exchange) = number.checked_sub(1).and_then(|place| session.trace().exchanges.get(place)) else {
-            continue;
-        };
+        let exchange = &session.trace.exchanges[number - 1];
         let (request, step) = (exchange.request.clone(), exchange.step.clone());
         session.begin_aside("second look");
         session.step(step);
@@ -61,7 +59,7 @@ pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
 }
 
 async fn send(session: &mut Session<'_>, request: Request) -> Result<(), Stop> {
-    let mut keys = session.trace().context.keys.iter();
+    let mut keys = session.trace.context.keys.iter();
     if keys.any(|key| request.authorization == bearing(request.clone(), key).authorization) {
         session.ask(request).await?;
     } else {
@@ -77,8 +75,7 @@ fn again(session: &mut Session<'_>, numbers: &BTreeSet<usize>) -> Vec<Request> {
     let mut targets = BTreeSet::new();
     let mut requests = Vec::new();
     for number in numbers.iter().rev() {
-        let exchange = number.checked_sub(1).and_then(|place| session.trace().exchanges.get(place));
-        let Some(request) = exchange.map(|exchange| &exchange.request) else { continue };
+        let request = &session.trace.exchanges[number - 1].request;
         if targets.insert((request.replica, request.target(), request.authorization.clone())) {
             requests.push(request.clone());
         }

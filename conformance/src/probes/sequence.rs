@@ -6,43 +6,52 @@
 
 use super::cost::Cost;
 use super::session::{Session, Stop};
-use super::steps::{fetch, filled, list, listed_ids, new_pet, query_of};
+use super::steps::{creation, fetch, list, listed_ids, new_pet, query_of};
 use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::request::STATUSES;
 use animal_store_rules::trace::exchange::Request;
 
-/// A request whose response is of one kind.
-struct Stage {
-    request: fn(&mut Session<'_>) -> Request,
-    has_key: bool,
-    creates: bool,
+/// A kind of request, whose responses are of one kind.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Asked {
+    List,
+    ListOfStatus,
+    ListOutsideOfRange,
+    RecentAnimal,
+    MissingAnimal,
+    Orders,
+    Creation,
+    FaultyCreation,
 }
 
-const fn stage(request: fn(&mut Session<'_>) -> Request) -> Stage {
-    Stage { request, has_key: true, creates: false }
-}
+/// A kind of request, and whether it is sent with the key.
+type Stage = (Asked, bool);
 
 const STAGES: [Stage; 12] = [
-    stage(any_list),
-    stage(list_of_a_status),
-    stage(list_with_a_limit_outside_of_the_range),
-    stage(fetch_of_a_recent_animal),
-    stage(fetch_of_a_missing_animal),
-    stage(orders),
-    Stage { creates: true, ..stage(creation) },
-    Stage { creates: true, ..stage(faulty_creation) },
-    Stage { has_key: false, ..stage(any_list) },
-    Stage { has_key: false, ..stage(fetch_of_a_recent_animal) },
-    Stage { has_key: false, ..stage(orders) },
-    Stage { has_key: false, creates: true, ..stage(creation) },
+    (Asked::List, true),
+    (Asked::ListOfStatus, true),
+    (Asked::ListOutsideOfRange, true),
+    (Asked::RecentAnimal, true),
+    (Asked::MissingAnimal, true),
+    (Asked::Orders, true),
+    (Asked::Creation, true),
+    (Asked::FaultyCreation, true),
+    (Asked::List, false),
+    (Asked::RecentAnimal, false),
+    (Asked::Orders, false),
+    (Asked::Creation, false),
 ];
+
+fn creates((asked, _): Stage) -> bool {
+    matches!(asked, Asked::Creation | Asked::FaultyCreation)
+}
 
 /// The stages of a run of this scope.
 fn stages(scope: &Scope) -> Vec<Stage> {
-    let (creates, has_keyless) = (scope.profile.creates(), scope.needs(RunPart::Credentials));
+    let (may_create, has_keyless) = (scope.profile.creates(), scope.needs(RunPart::Credentials));
     let mut stages = Vec::from(STAGES);
-    stages.retain(|stage| (creates || !stage.creates) && (has_keyless || stage.has_key));
+    stages.retain(|stage| (may_create || !creates(*stage)) && (has_keyless || stage.1));
     stages
 }
 
@@ -55,23 +64,23 @@ pub(super) fn steps(scope: &Scope) -> usize {
 pub(super) fn cost(steps: usize, scope: &Scope) -> Cost {
     let stages = stages(scope);
     let share = |count: usize| (steps * count).div_ceil(stages.len());
-    let keyed = share(stages.iter().filter(|stage| stage.has_key).count());
-    Cost { keyed, keyless: steps - keyed, animals: share(stages.iter().filter(|stage| stage.creates).count() / 3) }
+    let keyed = share(stages.iter().filter(|(_, has_key)| *has_key).count());
+    Cost { keyed, keyless: steps - keyed, animals: share(stages.iter().filter(|stage| creates(**stage)).count() / 3) }
 }
 
 /// Walks this many steps.
-pub(super) async fn run(session: &mut Session<'_>, steps: usize, scope: &Scope) -> Result<(), Stop> {
+pub(super) async fn run(session: &mut Session<'_>, steps: usize) -> Result<(), Stop> {
     session.begin("sequence");
-    let stages = stages(scope);
-    let mut random = fastrand::Rng::with_seed(session.seed);
+    let stages = stages(&session.options.judging.scope);
+    let mut random = fastrand::Rng::with_seed(session.options.seed);
     let mut walk = Vec::new();
     while walk.len() < steps {
         walk.extend(circuit(stages.len(), &mut random));
     }
     for place in walk.into_iter().take(steps) {
-        let stage = &stages[place];
-        let request = (stage.request)(session);
-        if stage.has_key {
+        let (asked, has_key) = stages[place];
+        let request = request(session, asked);
+        if has_key {
             session.ask(request).await?;
         } else {
             session.ask_without_key(request).await?;
@@ -103,54 +112,40 @@ fn drawn_limit(session: &mut Session<'_>) -> Option<u32> {
     session.random.bool().then(|| session.random.u32(1..=100))
 }
 
-fn any_list(session: &mut Session<'_>) -> Request {
-    list(&query_of(drawn_limit(session), None))
-}
-
-fn list_of_a_status(session: &mut Session<'_>) -> Request {
-    list(&query_of(drawn_limit(session), Some(drawn(session, &STATUSES))))
-}
-
-fn list_with_a_limit_outside_of_the_range(session: &mut Session<'_>) -> Request {
-    list(drawn(session, &["limit=0", "limit=-1", "limit=101"]))
-}
-
-fn creation(session: &mut Session<'_>) -> Request {
-    let (name, category) = (session.fresh_name(), session.trace().context.category_id);
-    let status = drawn(session, &STATUSES.map(Some));
-    let status = status.filter(|_| session.random.bool());
-    Request::new("POST", "/pets").json(new_pet(session, &name, category, status))
-}
-
-fn faulty_creation(session: &mut Session<'_>) -> Request {
-    let template = drawn(
-        session,
-        &[
-            r#"{"name":"@NAME@"}"#,
-            r#"{"name":12345,"categoryId":@CATEGORY@}"#,
-            r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#,
-            "",
-        ],
-    );
-    let (_, body) = filled(session, template);
-    Request::new("POST", "/pets").json(body)
-}
-
-fn fetch_of_a_recent_animal(session: &mut Session<'_>) -> Request {
-    let mut ids = session.known_ids();
-    if ids.is_empty() {
-        ids = listed_ids(session.trace().exchanges.first());
+fn request(session: &mut Session<'_>, asked: Asked) -> Request {
+    match asked {
+        Asked::List => list(&query_of(drawn_limit(session), None)),
+        Asked::ListOfStatus => list(&query_of(drawn_limit(session), Some(drawn(session, &STATUSES)))),
+        Asked::ListOutsideOfRange => list(drawn(session, &["limit=0", "limit=-1", "limit=101"])),
+        Asked::RecentAnimal => {
+            let mut ids = session.known_ids();
+            if ids.is_empty() {
+                ids = listed_ids(session.trace.exchanges.first());
+            }
+            match &ids[ids.len().saturating_sub(5)..] {
+                [] => request(session, Asked::MissingAnimal),
+                recent => fetch(drawn(session, recent)),
+            }
+        }
+        Asked::MissingAnimal => fetch(session.random.i64(-(1 << 62)..-(1 << 61))),
+        Asked::Orders => Request::new("GET", "/store/orders"),
+        Asked::Creation => {
+            let (name, category) = (session.fresh_name(), session.trace.context.category_id);
+            let status = drawn(session, &STATUSES);
+            let status = session.random.bool().then_some(status);
+            Request::new("POST", "/pets").json(new_pet(session, &name, category, status))
+        }
+        Asked::FaultyCreation => {
+            let templates = [
+                r#"{"name":"@NAME@"}"#,
+                r#"{"name":12345,"categoryId":@CATEGORY@}"#,
+                r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#,
+                "",
+            ];
+            let template = drawn(session, &templates);
+            creation(session, template)
+        }
     }
-    let recent = &ids[ids.len().saturating_sub(5)..];
-    if recent.is_empty() { fetch_of_a_missing_animal(session) } else { fetch(drawn(session, recent)) }
-}
-
-fn fetch_of_a_missing_animal(session: &mut Session<'_>) -> Request {
-    fetch(session.random.i64(-(1 << 62)..-(1 << 61)))
-}
-
-fn orders(_: &mut Session<'_>) -> Request {
-    Request::new("GET", "/store/orders")
 }
 
 #[cfg(test)]

@@ -1,21 +1,23 @@
 //! The session of a run with its target: sends requests, records exchanges, paces itself, and keeps to the budget.
 
 use std::borrow::Cow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use jiff::Timestamp;
 
 use super::target::{self, UnusableTarget};
-use crate::events::{Event, Listener};
+use crate::events::{Answer, Event, Listener};
 use crate::http::client::Client;
 use crate::http::clock::Clock;
 use crate::http::pacing::{self, Advice};
 use crate::interrupt::Interrupt;
-use crate::options::{Options, Transport};
-use crate::redaction::redactor;
+use crate::options::Options;
+use crate::redaction::{Redactor, redactor};
 use animal_store_rules::history::AccessEnd;
-use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::knowledge::{Fact, Knowledge};
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 
 mod access;
@@ -23,24 +25,18 @@ mod animals;
 mod asking;
 mod budget;
 mod bursts;
-mod keyless;
-mod log;
-mod refusals;
 mod repetition;
 mod spread;
 mod variation;
-mod wire;
 
 use animals::Names;
 use asking::Asking;
 pub use asking::MAY_BE_A_DAY;
 use budget::{Ledger, MAX_MEMORY_MIB, MAX_TIMEOUTS};
 use bursts::Bursts;
-use log::Log;
 use repetition::Repetitions;
 use spread::Spread;
 use variation::Variation;
-use wire::Wire;
 
 /// The number of times that the run waits and tries a request again while the response is 429.
 const ATTEMPTS: u32 = 3;
@@ -96,97 +92,96 @@ fn of_day(left: &Duration) -> String {
 
 /// The session of a run with its target.
 pub struct Session<'r> {
+    /// The options of the run.
+    pub options: &'r Options,
+    /// The exchanges so far.
+    pub trace: Trace,
+    /// The random generator of the run.
+    pub random: fastrand::Rng,
     wire: Wire<'r>,
+    probe: &'static str,
+    step: String,
     ledger: Ledger,
-    log: Log<'r>,
     asking: Asking,
     bursts: Bursts,
     repetitions: Repetitions,
     names: Names,
     variation: Variation,
-    /// The seed of the random generator.
-    pub seed: u64,
-    /// Whether the run sends unknown keys.
-    pub sends_unknown_keys: bool,
-    /// The random generator of the run.
-    pub random: fastrand::Rng,
+}
+
+/// The way of requests to the target, and of events to the listener.
+struct Wire<'r> {
+    client: &'r Client,
+    listener: &'r Listener,
+    /// The redactor for the texts of events.
+    redactor: Redactor,
+    clock: Clock,
+    interrupt: Interrupt,
+    /// The turns of the addresses, if the service has several.
+    spread: Option<Spread>,
+    started: Instant,
+    /// The time of the run at which the next request may be sent.
+    next: Duration,
 }
 
 impl<'r> Session<'r> {
-    /// Creates the session of a run with these options, which has sent no request yet.
+    /// Creates the session of a run with these options, which has sent no request yet. It ends with [`Stop::Interrupted`] when the
+    /// interrupt is raised.
     pub fn new(
-        options: &Options,
+        options: &'r Options,
         context: Context,
         client: &'r Client,
         listener: &'r Listener,
         clock: Clock,
+        interrupt: Interrupt,
     ) -> Session<'r> {
         let seed = options.seed;
         // Names must be new to the candidate even when a seed is reused, so they depend on the time as well.
         let names = Names::of_run_from_now(&clock);
         let context = Context { name_mark: Some(names.nonce().to_owned()), ..context };
-        let spread = Spread::new(context.addresses().count(), seed);
+        let (spread, started) = (Spread::new(context.addresses().count(), seed), clock.instant());
+        let next = Duration::ZERO;
         Session {
-            wire: Wire::new(
-                client,
-                clock,
-                spread,
-                options.budget.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate.get()),
-            ),
-            ledger: Ledger::new(options.budget.clone()),
-            log: Log::new(listener, redactor(options), Trace { context, exchanges: Vec::new() }),
+            options,
+            trace: Trace { context, exchanges: Vec::new() },
+            random: fastrand::Rng::with_seed(seed),
+            wire: Wire { client, listener, redactor: redactor(options), clock, interrupt, spread, started, next },
+            probe: "preflight",
+            step: String::new(),
+            ledger: Ledger::default(),
             asking: Asking::default(),
             bursts: Bursts::default(),
             repetitions: Repetitions::default(),
             names,
-            variation: Variation::new(seed, &options.transport.headers),
-            seed,
-            sends_unknown_keys: options.judging.scope.sends_unknown_keys(),
-            random: fastrand::Rng::with_seed(seed),
+            variation: Variation::new(seed),
         }
-    }
-
-    /// The session, which ends with [`Stop::Interrupted`] when this interrupt is raised.
-    pub fn interrupted_by(mut self, interrupt: Interrupt) -> Session<'r> {
-        self.wire.interrupt = interrupt;
-        self
-    }
-
-    /// The exchanges so far.
-    pub fn trace(&self) -> &Trace {
-        &self.log.trace
     }
 
     /// The exchange at this place of the trace.
     fn exchange(&self, place: usize) -> &Exchange {
-        &self.log.trace.exchanges[place]
-    }
-
-    /// Ends the session and returns its trace.
-    pub fn into_trace(self) -> Trace {
-        self.log.trace
+        &self.trace.exchanges[place]
     }
 
     /// Passes an event to the listener.
     pub fn tell(&self, event: &Event) {
-        self.log.tell(event);
+        (self.wire.listener)(event);
     }
 
     /// Sets the probe of the following requests.
     pub fn begin(&mut self, probe: &'static str) {
-        self.log.probe = probe;
-        self.log.tell(&Event::Probe(probe));
+        self.probe = probe;
+        self.tell(&Event::Probe(probe));
     }
 
     /// Sets the name of the following requests, which are not part of the plan.
     pub fn begin_aside(&mut self, name: &'static str) {
-        self.log.probe = name;
-        self.log.tell(&Event::Aside(name));
+        self.probe = name;
+        self.tell(&Event::Aside(name));
     }
 
     /// Sets the step of the following requests: the request without names, ids and keys; empty for generated requests.
     pub fn step(&mut self, step: impl Into<String>) {
-        self.log.step = step.into();
+        self.step = step.into();
     }
 
     /// Whether requests get header fields of other clients from now on, as the seed draws them.
@@ -194,50 +189,42 @@ impl<'r> Session<'r> {
         self.variation.is_on = is_varied;
     }
 
-    /// The way in which the requests reach their addresses, for example through a proxy, and their timeout.
-    pub fn transport(&self) -> &Transport {
-        self.wire.client.transport()
-    }
-
     /// The least time between two requests.
     pub fn interval(&self) -> Duration {
-        self.wire.interval
+        self.options.budget.rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) / rate.get())
     }
 
     /// The main key.
     pub fn key(&self) -> ApiKey {
-        self.log.trace.context.keys[0].clone()
+        self.trace.context.keys[0].clone()
     }
 
     /// The requests that may still be sent.
     pub fn requests_left(&self) -> usize {
-        self.ledger.requests_left()
+        self.options.budget.max_requests.saturating_sub(self.trace.exchanges.len())
     }
 
     /// The number of requests, of the wanted ones, to send concurrently. A candidate that processes one request at a time has to
     /// answer all of them within the timeout, and few may be refused, because several refusals at a time could cause a ban. Batches
     /// grow by doubling, and a candidate that refuses what its fields promise gets one request at a time.
     pub fn at_once(&self, wanted: usize) -> usize {
-        self.bursts.size(wanted, self.room(), self.transport().timeout)
+        self.bursts.size(wanted, self.room(), self.options.transport.timeout)
     }
 
     /// Records that a part of the plan is omitted.
     pub fn leave_out(&mut self, requirements: &'static str, reason: impl Into<String>) {
-        self.log.trace.context.left_out.push(LeftOut { requirements: requirements.into(), reason: reason.into() });
+        self.trace.context.left_out.push(LeftOut { requirements: requirements.into(), reason: reason.into() });
     }
 
     /// Notes that a fixed part of the plan was not sent completely, with the reason in parentheses where nothing else names it.
     pub fn leave_unfinished(&mut self, part: impl Into<Cow<'static, str>>) {
-        self.log.trace.context.unfinished.push(part.into());
+        self.trace.context.unfinished.push(part.into());
     }
 
     /// Sends a request without waiting.
     pub async fn send(&mut self, request: Request) -> Result<&Exchange, Stop> {
-        let request = self.variation.applied_to(request);
-        let sent = self.transmit(vec![request]).await?;
-        let answered = self.settled(sent).await?;
-        self.heed_access(sent).await?;
-        Ok(self.exchange(answered))
+        let places = self.send_all(vec![request]).await?;
+        Ok(self.exchange(places[0]))
     }
 
     /// Sends requests concurrently, and returns the exchanges that answer them. They are recorded in the given order,
@@ -254,7 +241,8 @@ impl<'r> Session<'r> {
     /// Sends requests as [`Session::send_together`] does, and returns the places of the exchanges in the trace.
     async fn send_all(&mut self, requests: Vec<Request>) -> Result<Vec<usize>, Stop> {
         let count = requests.len();
-        let requests = requests.into_iter().map(|request| self.variation.applied_to(request)).collect();
+        let given = &self.options.transport;
+        let requests = requests.into_iter().map(|request| self.variation.applied_to(request, given)).collect();
         let first = self.transmit(requests).await?;
         let mut places = Vec::with_capacity(count);
         for place in first..first + count {
@@ -264,36 +252,84 @@ impl<'r> Session<'r> {
         Ok(places)
     }
 
-    /// Sends requests concurrently and repeats none. Returns the place of the first exchange.
+    /// Sends requests concurrently, each to the address whose turn it is, and repeats none. Returns the place of the first exchange.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`]; after [`Stop::Interrupted`], the requests in flight are not recorded.
     async fn transmit(&mut self, requests: Vec<Request>) -> Result<usize, Stop> {
-        self.ledger.allow(requests.len().max(1), self.wire.elapsed())?;
+        self.ledger.allow(&self.options.budget, self.trace.exchanges.len() + requests.len().max(1), self.elapsed())?;
         self.heed_refusals(&requests).await?;
         let promised = self.promised(&self.asking_key());
-        let next = self.trace().exchanges.len() + 1;
-        let ids = (next..next + requests.len()).map(|number| self.trace().context.request_id(number)).collect();
-        let sent = self.wire.send(requests, ids).await?;
+        let before = self.trace.exchanges.len();
+        let interval = self.interval();
+        let now = if interval.is_zero() { Duration::ZERO } else { self.elapsed() };
+        let mut sent = Vec::with_capacity(requests.len());
+        for (request, number) in requests.into_iter().zip(before + 1..) {
+            let wire = &mut self.wire;
+            let request = match &mut wire.spread {
+                Some(spread) => spread.place(request),
+                None => request,
+            };
+            let wait = wire.next.saturating_sub(now);
+            wire.next = now + wait + interval;
+            let (client, clock, id) = (wire.client, wire.clock.clone(), self.trace.context.request_id(number));
+            let (probe, step) = (self.probe.into(), self.step.clone());
+            sent.push(async move {
+                if !wait.is_zero() {
+                    clock.sleep(wait).await;
+                }
+                let sent_at = clock.now();
+                let outcome = client.send_as(&request, id.as_deref()).await;
+                let (received_at, known) = (clock.now(), Knowledge::default());
+                Exchange { number, probe, step, request, outcome, sent_at, received_at, known }
+            });
+        }
+        let sent = self.unless_interrupted(join_all(sent)).await?;
         let began = sent.iter().map(|sent| sent.sent_at).min();
         let ended = sent.iter().map(|sent| sent.received_at).max();
         if let Some((began, ended)) = began.zip(ended) {
             self.bursts.note_duration(sent.len(), ended.duration_since(began).unsigned_abs());
         }
-        let before = self.log.trace.exchanges.len();
-        for sent in sent {
-            self.ledger.charge(&sent.outcome);
-            let exchange = self.log.record(sent, self.ledger.requests_left());
-            if let Some(spread) = &mut self.wire.spread {
-                spread.note(exchange);
-            }
+        let refused = sent.iter().filter(|exchange| exchange.status() == Some(429)).count();
+        self.bursts.note_refusals(sent.len(), refused, promised);
+        for exchange in sent {
+            self.record(exchange);
         }
         if self.wire.spread.is_some()
-            && let Some(unusable) = target::unusable_replica(self.trace(), self.transport(), before)
+            && let Some(unusable) = target::unusable_replica(&self.trace, &self.options.transport, before)
         {
             return Err(Stop::Unusable(Box::new(unusable)));
         }
-        let sent = &self.log.trace.exchanges[before..];
-        let refused = sent.iter().filter(|exchange| exchange.status() == Some(429)).count();
-        self.bursts.note_refusals(sent.len(), refused, promised);
         Ok(before)
+    }
+
+    /// Adds an exchange to the trace, and tells the listener of it.
+    fn record(&mut self, mut exchange: Exchange) {
+        self.ledger.charge(&exchange.outcome);
+        if let Some(spread) = &mut self.wire.spread {
+            spread.note(&exchange);
+        }
+        let (request, redactor, context) = (&exchange.request, &self.wire.redactor, &self.trace.context);
+        let answer = match &exchange.outcome {
+            Outcome::Response(response) => {
+                if response.unreadable_coding().is_some() || response.is_too_long() {
+                    exchange.known.withheld.insert(Fact::ResponseBody);
+                }
+                Answer::Status(response.status)
+            }
+            Outcome::Failed(failure) => {
+                Answer::Failed { kind: failure.kind, message: redactor.redact(&failure.detail) }
+            }
+        };
+        let address = if context.addresses().count() > 1 { context.address_of(request) } else { "" };
+        let mut target = redactor.for_prose().redact(&format!("{address}{}", request.path));
+        if let Some(query) = &request.query {
+            target.push_str(&format!("?{}", redactor.redact(query)));
+        }
+        let (number, method) = (exchange.number, request.method.clone());
+        self.trace.exchanges.push(exchange);
+        self.tell(&Event::Exchange { number, method, target, answer, left: self.requests_left() });
     }
 
     /// An address of the service other than this one, if there are several.
@@ -306,9 +342,14 @@ impl<'r> Session<'r> {
         self.wire.clock.now()
     }
 
+    /// The time since the session began.
+    fn elapsed(&self) -> Duration {
+        self.wire.clock.instant().duration_since(self.wire.started)
+    }
+
     /// The time that is left of the budget.
     pub fn time_left(&self) -> Duration {
-        self.ledger.budget.max_duration.saturating_sub(self.wire.elapsed())
+        self.options.budget.max_duration.saturating_sub(self.elapsed())
     }
 
     /// Waits as the advice says, or stops if the wait is too long.
@@ -322,12 +363,20 @@ impl<'r> Session<'r> {
 
     /// Waits for this time, and tells the listener the reason.
     pub async fn wait(&mut self, time: Duration, reason: &'static str) -> Result<(), Stop> {
-        let most = self.ledger.budget.max_duration;
-        if self.wire.elapsed() + time >= most {
+        let most = self.options.budget.max_duration;
+        if self.elapsed() + time >= most {
             return Err(Stop::Time(most));
         }
-        self.log.tell(&Event::Waiting { time, reason });
-        self.wire.sleep(time).await
+        self.tell(&Event::Waiting { time, reason });
+        self.unless_interrupted(self.wire.clock.sleep(time)).await
+    }
+
+    async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
+        tokio::select! {
+            biased;
+            () = self.wire.interrupt.raised() => Err(Stop::Interrupted),
+            done = work => Ok(done),
+        }
     }
 }
 

@@ -35,10 +35,14 @@ pub(super) fn digits(session: &mut Session<'_>) -> String {
     session.random.u64(1_000_000_000..1_000_000_000_000).to_string()
 }
 
-/// A template without its marks, and with a fresh name or digits, the category and a foreign id for them.
-pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, String) {
-    let step = template.replace('@', "");
-    let mut body = template.replace("@CATEGORY@", &session.trace().context.category_id.to_string());
+/// A creation whose body is this template, with a fresh name or digits, the category and a foreign id in the place of its marks.
+pub(super) fn creation(session: &mut Session<'_>, template: &str) -> Request {
+    Request::new("POST", "/pets").json(filled(session, template))
+}
+
+/// A template with a fresh name or digits, the category and a foreign id in the place of its marks.
+pub(super) fn filled(session: &mut Session<'_>, template: &str) -> String {
+    let mut body = template.replace("@CATEGORY@", &session.trace.context.category_id.to_string());
     if body.contains("@NAME@") {
         body = body.replace("@NAME@", &session.fresh_name());
     }
@@ -48,7 +52,7 @@ pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, Stri
     if body.contains("@FOREIGN@") {
         body = body.replace("@FOREIGN@", &session.random.i64(1_000_000_000..2_000_000_000).to_string());
     }
-    (step, body)
+    body
 }
 
 /// A NewPet as clients write one: the seed draws the order of its members, and the spaces between them.
@@ -61,12 +65,15 @@ pub(super) fn new_pet(session: &mut Session<'_>, name: &str, category: i64, stat
     format!("{open}{}{close}", members.join(comma))
 }
 
+/// The step of a creation with the body of this template.
+pub(super) fn step_of(template: &str) -> String {
+    format!("POST /pets {}", template.replace('@', ""))
+}
+
 /// Sends a creation with the key, as the step that its template describes, and returns the id of the new animal, if there is one.
 pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<Option<i64>, Stop> {
-    let (step, body) = filled(session, template);
-    ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}"))
-        .await
-        .map(Exchange::created_id)
+    let request = creation(session, template);
+    ask(session, request, &step_of(template)).await.map(Exchange::created_id)
 }
 
 /// The animals in the response to a list.

@@ -145,16 +145,16 @@ impl Target<'_> {
         };
         let has_limits = answerer::shows_limits(response);
         let media_type = response.media_type().unwrap_or_default();
-        let another = |detail: &str| Some(self.another(detail.to_owned()));
-        let behind = |remedy: &str| Some(self.behind(response, remedy));
-        match response.status {
-            401 => Some(UnusableTarget::KeyRefused("--api-key (or CONFORM_API_KEY)".to_owned())),
+        let another = |detail: &str| self.another(detail.to_owned());
+        let behind = |remedy: &str| self.behind(response, remedy);
+        Some(match response.status {
+            401 => UnusableTarget::KeyRefused("--api-key (or CONFORM_API_KEY)".to_owned()),
             300..=399 => {
                 let place = response.header("location").unwrap_or("no location");
                 another(&format!("the response redirects to {place}, and the judge follows no redirects"))
             }
             404 if !has_limits || !self.base_url.ends_with("/v1") => another("the response is 404"),
-            _ if has_limits => None,
+            _ if has_limits => return None,
             407 => behind(
                 "A proxy asks for credentials of its own: give them with --proxy http://USER:PASSWORD@HOST:PORT.",
             ),
@@ -170,61 +170,19 @@ impl Target<'_> {
                 "A gateway in front of the API refuses the judge: give what it asks for, such as a key or a tenant, with --header.",
             ),
             _ if media_type == "text/html" => another("the response is HTML instead of JSON"),
-            _ => None,
-        }
+            _ => return None,
+        })
     }
 
     fn unreachable(&self, failure: &Failure) -> UnusableTarget {
         let Target { base_url, transport, waited, .. } = self;
-        let advice = if waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" };
-        let in_scheme = |scheme: &str| base_url.replacen(base_url.split(':').next().unwrap_or_default(), scheme, 1);
-        let (kind, remedy) = match failure.kind {
-            FailureKind::Connect if transport.unix_socket.is_some() => (
-                ObstacleKind::NoSocket,
-                format!(
-                    "Check that the server is running, and that --unix-socket names the socket that it listens on.{advice}"
-                ),
-            ),
-            FailureKind::Connect | FailureKind::Unresolved if transport.proxy.is_some() => (
-                ObstacleKind::NoProxy,
-                "Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly.".to_owned(),
-            ),
-            FailureKind::Connect => (
-                ObstacleKind::NothingThere,
-                format!("Check that the server is running, and the host and port of --base-url.{advice}"),
-            ),
-            FailureKind::Unresolved => (
-                ObstacleKind::Unresolved,
-                "Check the spelling of the host name, and that this machine can resolve it.".to_owned(),
-            ),
-            FailureKind::NotTls => {
-                (ObstacleKind::Tls, format!("If the server uses plain HTTP, use --base-url {}", in_scheme("http")))
-            }
-            FailureKind::Untrusted => {
-                (ObstacleKind::Tls, "To trust it, name a PEM file with --ca-cert FILE.".to_owned())
-            }
-            FailureKind::ClientCertificate => (ObstacleKind::Tls, CLIENT_CERTIFICATE.to_owned()),
-            FailureKind::NotHttp1 => {
-                (ObstacleKind::Tls, "The judge speaks HTTP/1.1: let the server offer http/1.1 by ALPN, too.".to_owned())
-            }
-            FailureKind::Tls => (
-                ObstacleKind::Tls,
-                "Check that the certificate is valid for the host name in --base-url, and has not expired.".to_owned(),
-            ),
-            FailureKind::Timeout => (
-                ObstacleKind::NoAnswer,
-                "Check that this is an HTTP server. If it is slow, increase --timeout.".to_owned(),
-            ),
-            FailureKind::Closed | FailureKind::Reset | FailureKind::Broken if base_url.starts_with("https:") => {
-                (ObstacleKind::NoAnswer, "Check that this is an HTTP server.".to_owned())
-            }
-            FailureKind::Closed | FailureKind::Reset | FailureKind::Broken => (
-                ObstacleKind::NoAnswer,
-                format!(
-                    "If the server uses TLS, use --base-url {}\n  If it speaks only HTTP/2, let it speak HTTP/1.1, too.",
-                    in_scheme("https")
-                ),
-            ),
+        let kind = match failure.kind {
+            FailureKind::Connect if transport.unix_socket.is_some() => ObstacleKind::NoSocket,
+            FailureKind::Connect | FailureKind::Unresolved if transport.proxy.is_some() => ObstacleKind::NoProxy,
+            FailureKind::Connect => ObstacleKind::NothingThere,
+            FailureKind::Unresolved => ObstacleKind::Unresolved,
+            failure if failure.is_of_tls() => ObstacleKind::Tls,
+            _ => ObstacleKind::NoAnswer,
         };
         let problem = match (kind, &transport.unix_socket, &transport.proxy) {
             (ObstacleKind::Tls, ..) => format!("TLS handshake with {base_url} failed"),
@@ -237,7 +195,35 @@ impl Target<'_> {
             }
             _ => format!("cannot connect to {base_url}{}", self.after()),
         };
-        UnusableTarget::NotReached { kind, problem, detail: failure.detail.clone(), remedy }
+        let (scheme, rest) = base_url.split_once(':').unwrap_or_default();
+        let remedy = match (kind, failure.kind) {
+            (ObstacleKind::NoSocket, _) => {
+                "Check that the server is running, and that --unix-socket names the socket that it listens on."
+            }
+            (ObstacleKind::NoProxy, _) => {
+                "Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly."
+            }
+            (ObstacleKind::NothingThere, _) => "Check that the server is running, and the host and port of --base-url.",
+            (ObstacleKind::Unresolved, _) => {
+                "Check the spelling of the host name, and that this machine can resolve it."
+            }
+            (_, FailureKind::NotTls) => &format!("If the server uses plain HTTP, use --base-url http:{rest}"),
+            (_, FailureKind::Untrusted) => "To trust it, name a PEM file with --ca-cert FILE.",
+            (_, FailureKind::ClientCertificate) => CLIENT_CERTIFICATE,
+            (_, FailureKind::NotHttp1) => "The judge speaks HTTP/1.1: let the server offer http/1.1 by ALPN, too.",
+            (ObstacleKind::Tls, _) => {
+                "Check that the certificate is valid for the host name in --base-url, and has not expired."
+            }
+            (_, FailureKind::Timeout) => "Check that this is an HTTP server. If it is slow, increase --timeout.",
+            _ if scheme == "https" => "Check that this is an HTTP server.",
+            _ => &format!(
+                "If the server uses TLS, use --base-url https:{rest}\n  If it speaks only HTTP/2, let it speak HTTP/1.1, too."
+            ),
+        };
+        let is_starting = matches!(kind, ObstacleKind::NoSocket | ObstacleKind::NothingThere) && waited.is_zero();
+        let advice = if is_starting { " If it is still starting, use --wait SECONDS." } else { "" };
+        let (detail, remedy) = (failure.detail.clone(), format!("{remedy}{advice}"));
+        UnusableTarget::NotReached { kind, problem, detail, remedy }
     }
 
     /// The time that the run waited for the server, at the end of a clause; empty if it did not wait.

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::CONCURRENCY;
 use super::credentials;
-use super::deck;
+use super::near_misses;
 use super::quota::watch;
 use super::session::{MAY_BE_A_DAY, Session, Stop};
-use super::steps::{ask, create, digits, fetch, filled, list, listed, listed_ids, new_pet, next_id};
+use super::steps::{ask, create, creation, digits, fetch, filled, list, listed, listed_ids, new_pet, next_id, step_of};
 use crate::http::pacing::window_of;
 use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::catalogue::scope::Scope;
@@ -130,16 +130,12 @@ struct Animals {
 
 /// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently. With `watches_window`, it pauses twice to see how
 /// the window goes on. With `sends_keyless`, the tour has requests without a valid key.
-pub(super) async fn run(
-    session: &mut Session<'_>,
-    scope: &Scope,
-    watches_window: bool,
-    sends_keyless: bool,
-) -> Result<(), Stop> {
+pub(super) async fn run(session: &mut Session<'_>, watches_window: bool, sends_keyless: bool) -> Result<(), Stop> {
+    let scope = &session.options.judging.scope;
     let (profile, needs) = (scope.profile, |part: RunPart| scope.needs(part));
     session.begin("tour");
-    let mut animals = Animals { ids: listed_ids(session.trace().exchanges.first()), ..Animals::default() };
-    if needs(RunPart::FirstLists) && is_empty(session.trace().exchanges.first()) {
+    let mut animals = Animals { ids: listed_ids(session.trace.exchanges.first()), ..Animals::default() };
+    if needs(RunPart::FirstLists) && is_empty(session.trace.exchanges.first()) {
         for filter in AT_FIRST {
             ask_at_first(session, filter).await?;
         }
@@ -154,10 +150,9 @@ pub(super) async fn run(
             if let Some(number) = BEFORE_LACKING.get(place) {
                 animals.ids.extend(required(session, *number).await?);
             }
-            let (step, body) = filled(session, template);
-            let request = Request::new("POST", "/pets").json(body);
+            let request = creation(session, template);
             let request = if place < LACKING { session.on_kept_connection(request) } else { request };
-            animals.ids.extend(ask(session, request, &format!("POST /pets {step}")).await.map(Exchange::created_id)?);
+            animals.ids.extend(ask(session, request, &step_of(template)).await?.created_id());
         }
         for template in UNUSUAL {
             let id = create(session, template).await?;
@@ -173,14 +168,14 @@ pub(super) async fn run(
         ask_at_first(session, PENDING).await?;
     }
     if creates {
-        let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
+        let body = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
         let as_text = Request::new("POST", "/pets").body("text/plain", body);
-        animals.ids.extend(ask(session, as_text, "POST /pets as text/plain").await.map(Exchange::created_id)?);
+        animals.ids.extend(ask(session, as_text, "POST /pets as text/plain").await?.created_id());
         creations(session, &mut animals).await?;
     } else if !profile.creates() {
-        session.leave_out("get.", "there was no animal to fetch, and the profile read-only creates none");
-        session
-            .leave_out("versioning.lifetime", "there was no animal to fetch, and the profile read-only creates none");
+        for requirements in ["get.", "versioning.lifetime"] {
+            session.leave_out(requirements, "there was no animal to fetch, and the profile read-only creates none");
+        }
     }
     // Before an animal changes by itself, and while replicas may still lag.
     if needs(RunPart::Fetches) {
@@ -197,7 +192,7 @@ pub(super) async fn run(
     }
     // After the same URLs were requested with the key: a cached response must not be served without one.
     if sends_keyless && needs(RunPart::Credentials) {
-        credentials::of_tour(session, animals.ids.last().copied().unwrap_or(1), scope).await?;
+        credentials::of_tour(session, animals.ids.last().copied().unwrap_or(1)).await?;
     }
     if watches_window {
         watch::pause(session).await?;
@@ -275,7 +270,7 @@ async fn creations(session: &mut Session<'_>, animals: &mut Animals) -> Result<(
 async fn required(session: &mut Session<'_>, number: usize) -> Result<Option<i64>, Stop> {
     let status = STATUSES.get(number % 4).copied();
     let named = status.map_or(String::new(), |status| format!(r#","status":"{status}""#));
-    let (name, category) = (session.fresh_name(), session.trace().context.category_id);
+    let (name, category) = (session.fresh_name(), session.trace.context.category_id);
     let body = new_pet(session, &name, category, status);
     // A parameter does not change the media type.
     let media_type = if number == 6 { "application/json; charset=utf-8" } else { "application/json" };
@@ -309,14 +304,14 @@ async fn burst_of(session: &mut Session<'_>, animals: &mut Animals, places: Rang
     let scripts = places.clone().position(|place| place == SCRIPTS);
     let mut requests = Vec::with_capacity(places.len());
     for place in places {
-        if let Some(drawn) = DRAWN.contains(&place).then(|| deck::name(session, place)).flatten() {
+        if let Some(drawn) = DRAWN.contains(&place).then(|| near_misses::name(session, place)).flatten() {
             requests.push(drawn);
             continue;
         }
         let name = name_in_burst(session, place);
         // Nearly all have one status, as most other animals of a run: in the end more than the default limit. This shows a limit under
         // a filter. One differs, which shows when concurrent requests are mixed up.
-        let category = session.trace().context.category_id;
+        let category = session.trace.context.category_id;
         let body = match place {
             DIFFERENT if animals.large_category.is_some() => new_pet(session, &name, 77001, Some("pending")),
             DIFFERENT => new_pet(session, &name, category, Some("pending")),
@@ -415,14 +410,14 @@ async fn read_until(
 
 /// Returns true if the last creation is so recent that reads may still lag.
 fn may_lag(session: &Session<'_>) -> bool {
-    let last = session.trace().exchanges.iter().rev().find(|exchange| exchange.created_id().is_some());
+    let last = session.trace.exchanges.iter().rev().find(|exchange| exchange.created_id().is_some());
     last.is_some_and(|last| session.now().duration_since(last.received_at) <= Tolerance::READ_LAG.duration())
 }
 
 /// Two lists for one time: those of a status that was listed before there were any animals, and all but one of another status.
 fn by_status(session: &Session<'_>) -> Vec<Request> {
     let is_all = |exchange: &&Exchange| exchange.request.query.as_deref() == Some(ALL);
-    let mut all = listed(session.trace().exchanges.iter().rfind(is_all));
+    let mut all = listed(session.trace.exchanges.iter().rfind(is_all));
     all.retain(|animal| animal.get("status").and_then(Json::as_str) == Some("sold"));
     let limit = all.len().saturating_sub(1).max(1);
     vec![list("status=available"), list(&format!("status=sold&limit={limit}"))]

@@ -1,14 +1,14 @@
-//! The exhaustion of a key: requests that use up its window, and those over its limit.
+//! The exhaustion of a key: requests that use up its window, those over its limit, and those without a valid key meanwhile.
 
 use std::time::Duration;
 
-use super::{
-    KEPT, fetch_animal, fetch_of, fetches_work, fillers, is_over_admitted, keys, limits, list_of, over, time_left,
-};
+use super::{KEPT, fetch_animal, fetch_of, fetches_work, fillers, is_over_admitted, keys, limits, list_of, time_left};
 use crate::http::pacing::window_of;
 use crate::probes::CONCURRENCY;
-use crate::probes::plan::Turn;
+use crate::probes::plan::{KEYLESS_OVER, Turn};
 use crate::probes::session::{Session, Stop, bearing};
+use crate::probes::steps::{creation, fetch, list};
+use animal_store_rules::request::harmless;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::Window;
@@ -37,6 +37,7 @@ const BETWEEN_REFUSALS: Duration = Duration::from_secs(6);
 /// last ones are sent one after the other, so that their order is known.
 pub(super) struct Exhaustion<'s, 'r> {
     session: &'s mut Session<'r>,
+    key: ApiKey,
     turn: Turn,
     /// The requests over the limit, the creation of the first turn last.
     over: Vec<Request>,
@@ -59,9 +60,10 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
     /// Creates the exhaustion of a window, which may have refused this request already.
     pub(super) fn new(session: &'s mut Session<'r>, turn: Turn, refused: Option<Request>) -> Exhaustion<'s, 'r> {
         let key = session.asking_key();
-        let over = over::requests(session, turn, &key);
+        let over = over_the_limit(session, turn, &key);
         Exhaustion {
             session,
+            key,
             turn,
             over,
             over_sent: 0,
@@ -75,15 +77,11 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         }
     }
 
-    fn key(&self) -> ApiKey {
-        self.session.asking_key()
-    }
-
     /// Uses up the window, whose limit is met after `most` requests, and exceeds the limit. Returns true if a request was refused.
     pub(super) async fn run(mut self, most: u64) -> Result<bool, Stop> {
         // A window may end meanwhile, so the count may start over once.
         while self.refused.is_none() && self.sent as u64 <= 2 * most && !self.is_over_admitted() {
-            let last = self.session.last_answer_to(&self.key());
+            let last = self.session.last_answer_to(&self.key);
             let has_reached_the_limit = last.is_some_and(|last| last.status() == Some(200) && remains_none(last));
             if self.turn == Turn::First && has_reached_the_limit && self.creation_is_refused().await? {
                 return Ok(true);
@@ -96,7 +94,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             }
         }
         let is_refused = self.exceed().await?;
-        over::without_a_key(self.session, self.turn).await?;
+        ask_without_a_key(self.session, self.turn).await?;
         keys::ask_with_the_other(self.session).await?;
         Ok(is_refused)
     }
@@ -118,29 +116,28 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         let Some(creation) = self.over.last().cloned() else { return Ok(false) };
         let is_refused = self.send_over(&creation).await?;
         if is_refused {
-            over::without_a_key(self.session, self.turn).await?;
+            ask_without_a_key(self.session, self.turn).await?;
             keys::ask_with_the_other(self.session).await?;
         }
         Ok(is_refused)
     }
 
     async fn send_over(&mut self, request: &Request) -> Result<bool, Stop> {
-        let key = self.key();
-        let request = over::next(self.session, request, &key);
+        let request = renewed(self.session, request, &self.key);
         Ok(self.session.send(request).await?.status() == Some(429))
     }
 
     async fn send_burst(&mut self, burst: usize) -> Result<(), Stop> {
-        let key = self.key();
-        let requests = fillers(self.session, self.sent, burst, &key);
-        let promised = self.session.promised(&key);
+        let key = &self.key;
+        let requests = fillers(self.session, self.sent, burst, key);
+        let promised = self.session.promised(key);
         let mut refusals: Vec<Exchange> = self.session.send_together(requests).await?.into_iter().cloned().collect();
         refusals.retain(|sent| sent.status() == Some(429));
         self.sent += burst;
         self.last_burst = burst;
         // No request of a burst is known to be the last one of the window.
         if !refusals.is_empty() && (burst > 1 || self.is_early(promised)) {
-            self.session.heed(&key, &refusals, 0.0).await?;
+            self.session.heed(&self.key, &refusals, 0.0).await?;
         } else {
             self.refused = refusals.pop().map(|refusal| refusal.request);
         }
@@ -149,30 +146,34 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
 
     /// Sends the next request. Returns false if there is none, or if further requests would show nothing new.
     async fn send_alone(&mut self) -> Result<bool, Stop> {
-        let key = self.key();
         self.last_burst = 1;
-        let remaining = self.session.last_window(&key).map_or(0, |window| window.remaining);
+        let remaining = self.session.last_window(&self.key).map_or(0, |window| window.remaining);
         if remaining <= 1 {
             keys::ask_with_the_other(self.session).await?;
         }
         let takes_last = self.turn == Turn::Second && remaining == 1 && !self.has_taken_last;
         self.has_taken_last |= takes_last;
-        let fails = self.session.seed & FAILS_LAST != 0;
-        if takes_last && self.session.seed % 4 == TWO_AT_ONCE && self.session.refusals_left(&key) > 1 {
-            self.send_pair().await?;
+        let fails = self.session.options.seed & FAILS_LAST != 0;
+        if takes_last && self.session.options.seed % 4 == TWO_AT_ONCE && self.session.refusals_left(&self.key) > 1 {
+            // Two lists at once for the last place of the window: a limiter that does not count a request at once admits both.
+            let answers = self.session.send_together(vec![list_of(0, &self.key); 2]).await?;
+            let refused = answers.into_iter().find(|answer| answer.status() == Some(429));
+            self.refused = refused.map(|answer| answer.request.clone());
+            self.sent += 2;
+            self.sent_alone += 1;
             return Ok(true);
         }
         let request = if takes_last && fails {
             // A failure that takes the last place of the window must give nothing back but itself.
-            Some(fetch_animal(self.session.random.i64(1 << 61..1 << 62), &key))
+            Some(fetch_animal(self.session.random.i64(1 << 61..1 << 62), &self.key))
         } else {
-            self.next_alone(remaining, &key)
+            self.next_alone(remaining)
         };
         let Some(request) = request else { return Ok(false) };
-        let promised = self.session.promised(&key);
+        let promised = self.session.promised(&self.key);
         let exchange = self.session.send(request).await?.clone();
         match exchange.status() {
-            Some(429) if self.is_early(promised) => self.session.heed(&key, &[exchange], 0.0).await?,
+            Some(429) if self.is_early(promised) => self.session.heed(&self.key, &[exchange], 0.0).await?,
             Some(429) => self.refused = Some(exchange.request),
             None => return Ok(false),
             // A list may be rejected with Remaining 0, but not with 429: further lists would show nothing new.
@@ -184,41 +185,30 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         Ok(true)
     }
 
-    /// Sends two lists at once for the last place of the window: a limiter that does not count a request at once admits both.
-    async fn send_pair(&mut self) -> Result<(), Stop> {
-        let pair = vec![list_of(0, &self.key()); 2];
-        let answers = self.session.send_together(pair).await?;
-        let refused = answers.into_iter().find(|answer| answer.status() == Some(429));
-        self.refused = refused.map(|answer| answer.request.clone());
-        self.sent += 2;
-        self.sent_alone += 1;
-        Ok(())
-    }
-
     /// The next request that is sent alone, where this many remain. Over the limit, lists show most in the first turn; the second turn
     /// has requests of its own, each a few times: a server that does not refuse them would admit more of them alike.
-    fn next_alone(&mut self, remaining: u64, key: &ApiKey) -> Option<Request> {
+    fn next_alone(&mut self, remaining: u64) -> Option<Request> {
         let step = self.sent_alone;
         match self.turn {
             // The last new animal has been fetched before.
             Turn::First if step.is_multiple_of(2) && remaining > 1 && fetches_work(self.session) => {
-                Some(fetch_of(&self.session.known_ids(), step / 2 + 1, key))
+                Some(fetch_of(&self.session.known_ids(), step / 2 + 1, &self.key))
             }
-            Turn::First => Some(list_of(step / 2 + 1, key)),
+            Turn::First => Some(list_of(step / 2 + 1, &self.key)),
             Turn::Second if remaining == 0 => {
                 let place = self.over_sent;
                 self.over_sent += 1;
                 self.over.get(place % self.over.len()).filter(|_| place < self.over.len() * ATTEMPTS_OVER).cloned()
             }
-            Turn::Second => Some(self.next_read(key)),
+            Turn::Second => Some(self.next_read()),
         }
     }
 
     /// The reads that exhaust a window the second time: fetches and orders, and a list after two of them that were refused, which may
     /// cost nothing.
-    fn next_read(&self, key: &ApiKey) -> Request {
-        let step = self.sent_alone;
-        let mut latest = self.session.trace().exchanges.iter().rev().take(2);
+    fn next_read(&self) -> Request {
+        let (step, key) = (self.sent_alone, &self.key);
+        let mut latest = self.session.trace.exchanges.iter().rev().take(2);
         if latest.all(|answer| matches!(answer.status(), Some(400..=599))) {
             list_of(step, key)
         } else if step.is_multiple_of(2) {
@@ -242,12 +232,12 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         others.retain(|request| refused != Some(operation(request)));
         if self.turn == Turn::Second {
             for other in others {
-                if self.session.refusals_left(&self.key()) == 0 {
+                if self.session.refusals_left(&self.key) == 0 {
                     break;
                 }
                 // With half of the seeds, some seconds lie between two refusals of one window: a limiter may admit a request now and then.
                 let is_running = time_left(self.session).is_some_and(|left| left > 2 * BETWEEN_REFUSALS);
-                if is_refused && is_running && self.session.seed & PAUSES != 0 {
+                if is_refused && is_running && self.session.options.seed & PAUSES != 0 {
                     self.session.wait(BETWEEN_REFUSALS, "a later response in the exhausted window").await?;
                 }
                 is_refused |= self.session.send(other).await?.status() == Some(429);
@@ -283,7 +273,7 @@ fn remains_none(exchange: &Exchange) -> bool {
 /// The number of requests that certainly remain after the last responses, which were concurrent and have no order.
 fn room(session: &Session<'_>, responses: usize) -> usize {
     let mut lowest: Option<Window> = None;
-    for exchange in session.trace().exchanges.iter().rev().take(responses) {
+    for exchange in session.trace.exchanges.iter().rev().take(responses) {
         // Nothing is certain after an unusual response.
         let Some(window) = window_of(exchange).filter(|_| exchange.status() == Some(200)) else { return 0 };
         lowest = Some(lowest.filter(|lowest| lowest.remaining <= window.remaining).unwrap_or(window));
@@ -306,4 +296,104 @@ fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     }
     let first = session.created_as("sold").and_then(|sold| ids.iter().position(|id| *id == sold)).unwrap_or(0);
     fetch_animal(ids.iter().cycle().nth(first + 1 + place).copied().unwrap_or(1), key)
+}
+
+/// The body of a creation that is valid.
+const VALID: &str = r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#;
+
+/// The requests over the limit. The run sends as many of them as may be refused: two in a row.
+///
+/// In the first turn the list is sent only if no response shows which request is the last of the window. In the second turn the list and
+/// one of three other operations are refused: one that was not counted when it failed, because it may be checked before the limit, else
+/// the one that the seed of the run chooses.
+fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> Vec<Request> {
+    let over = match turn {
+        Turn::First => vec![list_over(turn), creation(session, VALID)],
+        Turn::Second => {
+            // A server that reads bodies before it checks the limit answers with 400.
+            let malformed = Request::new("POST", "/pets").json(format!(r#"{{"name":"{}""#, session.fresh_name()));
+            // A server may serve an animal that is there, and check the limit otherwise. Where a 404 costs nothing, an id that no animal
+            // has shows whether the limit is checked last, as it does with half of the seeds.
+            let is_404_free = is_free(session, key, |exchange| has_status(exchange, "GET", 404));
+            let asks_for_known = !is_404_free && fetches_work(session) && session.options.seed % 2 == 1;
+            let known = session.known_ids().last().copied().filter(|_| asks_for_known);
+            let id = known.unwrap_or_else(|| session.random.i64(1 << 61..1 << 62));
+            let orders = Request::new("GET", "/store/orders");
+            let mut others = [
+                (malformed, is_free(session, key, |exchange| has_status(exchange, "POST", 400))),
+                (fetch(id), is_404_free),
+                (orders, false),
+            ];
+            others.rotate_left((session.options.seed % 3) as usize);
+            others.sort_by_key(|(_, is_free)| !is_free);
+            // It names the address of another client, one for documentation (RFC 5737): the key is limited, not the address. With half of
+            // the seeds, a server that reads parameters before it checks the limit answers with 400.
+            let list = if session.options.seed.is_multiple_of(2) { list("limit=0") } else { list_over(turn) };
+            let list = list.header("X-Forwarded-For", "203.0.113.77");
+            std::iter::once(list).chain(others.into_iter().map(|(request, _)| request)).collect()
+        }
+    };
+    over.into_iter().map(|request| bearing(request, key)).collect()
+}
+
+/// Returns true if a request about animals was answered with this status. One for an unknown path may not reach the limiter.
+fn has_status(exchange: &Exchange, method: &str, status: u16) -> bool {
+    let Request { method: asked, path, .. } = &exchange.request;
+    asked == method && path.starts_with("/pets") && exchange.status() == Some(status)
+}
+
+/// Returns true if a request of this kind was not counted: the responses before and after it, in one window, differ by one request only.
+fn is_free(session: &Session<'_>, key: &ApiKey, is_of_kind: fn(&Exchange) -> bool) -> bool {
+    let own: Vec<_> = session.exchanges_of(key).collect();
+    own.windows(3).any(|neighbours| {
+        let &[before, exchange, after] = neighbours else { return false };
+        let in_order = before.received_at <= exchange.sent_at && exchange.received_at <= after.sent_at;
+        in_order
+            && is_of_kind(exchange)
+            && window_of(before).zip(window_of(after)).is_some_and(|(before, after)| {
+                before.reset == after.reset && before.remaining.checked_sub(after.remaining) == Some(1)
+            })
+    })
+}
+
+/// The list that is sent over the limit.
+fn list_over(turn: Turn) -> Request {
+    let query = match turn {
+        Turn::First => "limit=1",
+        // The near misses have asked for the same list, which a cache before the limiter would answer. One without a status shows
+        // less, because a service may have two handlers.
+        Turn::Second => "status=sold",
+    };
+    list(query)
+}
+
+/// The request over the limit to send now. A creation that was sent and admitted before is replaced by another one, because no
+/// response would show which of the two had stored an animal.
+fn renewed(session: &mut Session<'_>, request: &Request, key: &ApiKey) -> Request {
+    let is_same = |exchange: &Exchange| harmless::plain(&exchange.request) == harmless::plain(request);
+    let was_sent = session.trace.exchanges.iter().rev().any(is_same);
+    let next =
+        if request.method == "POST" && was_sent { bearing(creation(session, VALID), key) } else { request.clone() };
+    if keeps_its_connection(session) { next.kept() } else { next }
+}
+
+/// Returns true if the seed chooses one kept connection for the request over the limit and the one that shows the recovery.
+pub(super) fn keeps_its_connection(session: &Session<'_>) -> bool {
+    session.options.seed & 4 != 0
+}
+
+/// Sends requests without a key: a client without a key gets 401 also while a key is exhausted. A cache may have kept the refusal of the
+/// list.
+async fn ask_without_a_key(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
+    let unknown = format!("Bearer conform-unknown-{:016x}", session.random.u64(..));
+    let requests: [Request; KEYLESS_OVER] = [
+        list_over(turn),
+        Request::new("GET", "/pets/1").authorization(unknown.clone()),
+        Request::new("GET", "/store/orders").authorization(unknown),
+    ];
+    for mut request in requests {
+        request.authorization = request.authorization.filter(|_| session.options.judging.scope.sends_unknown_keys());
+        session.send(request).await?;
+    }
+    Ok(())
 }

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::CONCURRENCY;
 use super::plan::{Probe, Turn};
 use super::session::{Session, Stop, bearing};
 use super::steps::{fetch, list};
+use crate::http::pacing;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::{KeyLimits, Limiter};
 use animal_store_rules::tolerance::Tolerance;
@@ -21,9 +23,7 @@ pub(super) mod keys;
 pub(super) mod watch;
 
 mod exhaustion;
-mod over;
 mod recovery;
-mod unreported;
 
 /// The number of requests after the exhaustion: another one over the limit, those that show whether the key has recovered, and
 /// their repetition.
@@ -52,15 +52,12 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Sto
         watch::rest_of_window(session).await?;
     }
     // The window may be exhausted by now, and then another request would be refused in vain.
-    let met = match session.refused_now(&key) {
-        Some(refused) => Some(refused.request.clone()),
-        None => {
-            let first = session.send(list_of(0, &key)).await?;
-            (first.status() == Some(429)).then(|| list_of(0, &key))
-        }
-    };
+    let mut met = session.refused_now(&key).map(|refused| refused.request.clone());
+    if met.is_none() && session.send(list_of(0, &key)).await?.status() == Some(429) {
+        met = Some(list_of(0, &key));
+    }
     let Some(window) = session.last_window(&key) else {
-        return unreported::run(session).await;
+        return exhaust_unreported(session).await;
     };
     let most = limits(session, |key| needed(window, key));
     if !has_budget(session, most) {
@@ -73,9 +70,8 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Sto
         match turn {
             Turn::First => session.leave_out("quota.", reason),
             Turn::Second => {
-                if let Some(part) = Probe::Quota(turn).fixed_part() {
-                    session.leave_unfinished(format!("{part} ({reason})"));
-                }
+                let part = Probe::Quota(turn).fixed_part().unwrap_or_default();
+                session.leave_unfinished(format!("{part} ({reason})"));
             }
         }
         return Ok(());
@@ -85,14 +81,11 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Sto
     let ended = Exhaustion::new(session, turn, met).run(most).await?;
     match (turn, ended) {
         (Turn::First, false) => {
-            let was_refused = session.exchanges_of(&key).any(|exchange| exchange.status() == Some(429));
-            let reason = if was_refused {
-                format!(
-                    "no request after the last of a limit of {} was refused by itself: 429 came earlier",
-                    window.limit
-                )
+            let limit = window.limit;
+            let reason = if session.exchanges_of(&key).any(|exchange| exchange.status() == Some(429)) {
+                format!("no request after the last of a limit of {limit} was refused by itself: 429 came earlier")
             } else {
-                format!("the limit of {} was not reached before its windows ended", window.limit)
+                format!("the limit of {limit} was not reached before its windows ended")
             };
             session.leave_out("quota.", reason);
             Ok(())
@@ -102,11 +95,34 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Sto
     }
 }
 
+/// Exhausts a limit that no header reports: where the plan is known, the clock alone shows whether it is enforced. Sends more requests within a minute than two windows admit, or until one is refused.
+async fn exhaust_unreported(session: &mut Session<'_>) -> Result<(), Stop> {
+    let key = session.asking_key();
+    let per_minute = limits(session, |key| key.plan_limits().map(|plan_limits| plan_limits.per_minute));
+    let most = per_minute.map_or(0, |per_minute| 2 * per_minute as usize + 1);
+    let is_refused =
+        |session: &Session<'_>| session.last_answer_to(&key).is_some_and(|last| last.status() == Some(429));
+    let mut sent = 0;
+    while sent < most.min(session.requests_left()) && !is_over_admitted(session) && !is_refused(session) {
+        let batch = session.at_once(CONCURRENCY.min(most - sent));
+        let requests = fillers(session, sent, batch, &key);
+        let answers = session.send_together(requests).await?;
+        let refusal = answers.into_iter().find(|sent| sent.status() == Some(429)).cloned();
+        sent += batch;
+        if let Some(refusal) = refusal {
+            session.follow(pacing::after_refusal(&refusal, 1, 0.0), "Retry-After").await?;
+            return recovery::run(session, &key).await;
+        }
+    }
+    session.leave_out("quota.", "the responses have no usable rate-limit headers");
+    Ok(())
+}
+
 /// The requests that exhaust a window: lists, alternating with fetches of animals if those work and no animal is so new that
 /// reads may lag.
 fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Vec<Request> {
     let settled = session.now() - Tolerance::READ_LAG.duration();
-    let exchanges = &session.trace().exchanges;
+    let exchanges = &session.trace.exchanges;
     let is_new = exchanges.iter().any(|exchange| exchange.received_at > settled && exchange.created_id().is_some());
     let fetched = (!is_new && fetches_work(session)).then(|| session.known_ids());
     let request = |at: usize| match &fetched {
@@ -124,7 +140,7 @@ fn list_of(place: usize, key: &ApiKey) -> Request {
 /// Returns true if fetching an animal works: the operation may have been removed.
 fn fetches_work(session: &Session<'_>) -> bool {
     let is_fetch = |exchange: &Exchange| exchange.request.path.starts_with("/pets/") && exchange.status() == Some(200);
-    session.trace().exchanges.iter().any(is_fetch)
+    session.trace.exchanges.iter().any(is_fetch)
 }
 
 /// The fetch of one of these animals, counted backwards from the last created one.
@@ -138,7 +154,7 @@ fn fetch_animal(id: i64, key: &ApiKey) -> Request {
 
 /// Reads the limits of the key in use, as the rules will see them.
 fn limits<R>(session: &Session<'_>, ask: impl FnOnce(&KeyLimits<'_>) -> R) -> R {
-    let history = History::without_bodies(session.trace());
+    let history = History::without_bodies(&session.trace);
     let limiter = Limiter::new(&history);
     ask(&limiter.keys()[session.asking()])
 }

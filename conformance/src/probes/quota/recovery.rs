@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::watch::AFTER_RESET;
-use super::{fetch_animal, fetch_of, keys, limits, over};
+use super::{exhaustion, fetch_animal, fetch_of, keys, limits};
 use crate::http::pacing::{self, Advice};
 use crate::probes::session::{Session, Stop, bearing};
-use crate::probes::steps::{filled, list};
+use crate::probes::steps::{creation, list};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
@@ -17,27 +17,25 @@ use animal_store_rules::trace::keys::ApiKey;
 /// not refused again. If it is refused, waits until some seconds after the reset as well, and sends it once more. After a success a POST and a GET of one animal must succeed too.
 pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
     let all = bearing(list("limit=100"), key);
-    let all = if over::keeps_its_connection(session) { all.kept() } else { all };
+    let all = if exhaustion::keeps_its_connection(session) { all.kept() } else { all };
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         if session.refusals(key) == 0 {
             break;
         }
-        let obeys = session.refusals(key) == 1;
-        let advice = match pacing::after_refusal(refused, attempt, 0.0) {
-            Advice::Wait(reported) if obeys => Advice::Wait(reported),
-            // The rules take this wait for heeding the announcement.
-            Advice::Wait(reported) => Advice::Wait((reported + AFTER_RESET).max(window_end(session, attempt))),
-            other => other,
-        };
-        let advice = match advice {
-            // The second 429 may have caused a ban, which is lawful; the first one cannot.
-            Advice::TooLong(time) if time <= pacing::LONGEST_BAN && session.refusals(key) > 1 => Advice::Wait(time),
-            other => other,
-        };
-        match advice {
+        let repeated = session.refusals(key) > 1;
+        match pacing::after_refusal(refused, attempt, 0.0) {
             Advice::Go => {}
-            Advice::Wait(time) => keys::wait_with_the_other(session, time).await?,
+            // The rules take this wait for heeding the announcement.
+            Advice::Wait(reported) if repeated => {
+                let time = (reported + AFTER_RESET).max(window_end(session, attempt));
+                keys::wait_with_the_other(session, time).await?;
+            }
+            Advice::Wait(reported) => keys::wait_with_the_other(session, reported).await?,
+            // The second 429 may have caused a ban, which is lawful; the first one cannot.
+            Advice::TooLong(time) if time <= pacing::LONGEST_BAN && repeated => {
+                keys::wait_with_the_other(session, time).await?;
+            }
             Advice::TooLong(time) => {
                 let reason = format!(
                     "the server requests a wait of {} s, and the judge waits at most {} s",
@@ -49,7 +47,6 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
                 return asked_for_too_much(session, key, all).await;
             }
         }
-        let repeated = session.refusals(key) > 1;
         let status = session.send(all.clone()).await?.status();
         // After repeated requests over the limit, another rejection may be a ban.
         if status != Some(429) && !(repeated && matches!(status, Some(401 | 403))) {
@@ -72,12 +69,12 @@ async fn asked_for_too_much(session: &mut Session<'_>, key: &ApiKey, request: Re
 
 /// Sends a creation and a fetch, once the key is admitted again.
 async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
-    let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
+    let creation = creation(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
     // An animal without a status, which lists have shown long ago: whether it still has none, shows now. Of several replicas, the newest
     // animal shows more.
-    let unset = session.created_without_status().filter(|_| session.trace().context.replicas.is_empty());
+    let unset = session.created_without_status().filter(|_| session.trace.context.replicas.is_empty());
     let fetch = unset.map_or_else(|| fetch_of(&session.known_ids(), 0, key), |id| fetch_animal(id, key));
-    for request in [bearing(Request::new("POST", "/pets").json(body), key), fetch] {
+    for request in [bearing(creation, key), fetch] {
         if session.refusals(key) > 0 {
             break;
         }

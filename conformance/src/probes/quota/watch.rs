@@ -55,12 +55,12 @@ const MOMENT: Duration = Duration::from_secs(2);
 
 /// Returns true if the seed chooses to exhaust the first window of the key.
 fn exhausts_the_first(session: &Session<'_>) -> bool {
-    session.seed % EXHAUSTS_THE_FIRST == 1
+    session.options.seed % EXHAUSTS_THE_FIRST == 1
 }
 
 /// The mean time from a request to the next one, where requests are sent one after the other.
 fn pace(session: &Session<'_>) -> Duration {
-    let exchanges = &session.trace().exchanges;
+    let exchanges = &session.trace.exchanges;
     let all: Duration = exchanges.iter().map(lasted).sum();
     (all / u32::try_from(exchanges.len().max(1)).unwrap_or(u32::MAX)).max(session.interval())
 }
@@ -124,7 +124,7 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_asid
     session.wait(half, "a later response in the same window").await?;
     session.send(list_of(1, &key)).await?;
     session.wait(until.saturating_sub(half), "the next window").await?;
-    if session.seed & BEGINS_AT_ONCE != 8 {
+    if session.options.seed & BEGINS_AT_ONCE != 8 {
         return Ok(());
     }
     // The first requests of a window come at once, and each must be counted. On a Free key they leave fewer for the end of the window, so
@@ -236,7 +236,7 @@ fn may_exhaust(session: &Session<'_>) -> bool {
 
 /// The time that exhausting the rest of a window takes: the last requests are sent one after the other.
 fn time_to_exhaust(session: &Session<'_>) -> Duration {
-    let slowest = session.trace().exchanges.iter().map(lasted).max().unwrap_or_default();
+    let slowest = session.trace.exchanges.iter().map(lasted).max().unwrap_or_default();
     Duration::from_secs(15) + slowest * (super::KEPT as u32 + super::AFTERWARDS as u32)
 }
 

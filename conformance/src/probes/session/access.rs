@@ -1,14 +1,15 @@
 //! The end of the access to a service: a key that was revoked, or an address that is locked out.
 //!
 //! A refusal of a valid key is a mistake if the key is accepted again, and lawful if it is not. So after one the run sends nothing but a few
-//! spaced requests that show which it is.
+//! spaced requests that show which it is. Requests without a valid key may have an allowance of their own.
 
 use std::time::Duration;
 
-use super::keyless::is_over_allowance;
 use super::{Session, Stop, bearing};
+use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::{AccessEnd, History};
-use animal_store_rules::request::{Credential, credential_of};
+use animal_store_rules::limits::Anonymous;
+use animal_store_rules::request::{Credential, Defect, credential, credential_of};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 
 /// The waits before the requests that show whether the access has ended.
@@ -17,6 +18,9 @@ const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), D
 /// The number of times that a likely lock-out may turn out to be none, after which none is looked for.
 const MISTAKEN: usize = 2;
 
+/// The number of times that callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
+const ALLOWANCES: usize = 5;
+
 impl Session<'_> {
     /// Ends the run if the exchanges from this place on show that the access to the service has ended. If they make it likely, a few more
     /// requests show whether it has.
@@ -24,15 +28,14 @@ impl Session<'_> {
         let Some(end) = self.likely_end(from) else { return Ok(()) };
         // The last request that succeeded, because a key may be refused for one operation only, which is a mistake.
         let is_read = |exchange: &&Exchange| exchange.request.method == "GET" && exchange.status() == Some(200);
-        let accepted = self.trace().exchanges[..from].iter().rev().find(is_read).map(|last| &last.request);
+        let accepted = self.trace.exchanges[..from].iter().rev().find(is_read).map(|last| &last.request);
         let (path, query) = accepted.map_or(("/pets", None), |last| (last.path.as_str(), last.query.clone()));
         let accepted = Request { query, ..Request::new("GET", path) };
-        let step = std::mem::take(&mut self.log.step);
+        let step = std::mem::take(&mut self.step);
         for pause in PAUSES {
             self.wait(pause, "the service to accept the key again").await?;
-            let context = &self.trace().context;
-            let was_keyless =
-                self.trace().exchanges.last().is_some_and(|last| credential_of(last, context).is_invalid());
+            let context = &self.trace.context;
+            let was_keyless = self.trace.exchanges.last().is_some_and(|last| credential_of(last, context).is_invalid());
             let key = match end {
                 AccessEnd::Key { key, .. } => Some(key),
                 // A lock-out concerns requests with a key and without, so they are sent in turn.
@@ -43,12 +46,12 @@ impl Session<'_> {
             self.settled(sent).await?;
             if self.likely_end(sent).is_none() {
                 self.asking.mistaken_ends += usize::from(matches!(end, AccessEnd::Address { .. }));
-                self.log.step = step;
+                self.step = step;
                 return Ok(());
             }
         }
-        self.log.step = step;
-        match History::without_bodies(self.trace()).access.end() {
+        self.step = step;
+        match History::without_bodies(&self.trace).access.end() {
             Some(end) => Err(Stop::Access(end)),
             None => Ok(()),
         }
@@ -57,19 +60,55 @@ impl Session<'_> {
     /// The end of the access that the exchanges from this place on make likely.
     fn likely_end(&self, from: usize) -> Option<AccessEnd> {
         // Invalid requests get 400 and 404, and those without a valid key 401.
-        let is_refused = |exchange: &Exchange| match credential_of(exchange, &self.trace().context) {
+        let is_refused = |exchange: &Exchange| match credential_of(exchange, &self.trace.context) {
             Credential::Valid(_) => matches!(exchange.status(), Some(401..=403 | 405..=499)),
             _ => matches!(exchange.status(), Some(402..=499)),
         };
-        let last = self.trace().exchanges.last().filter(|last| is_refused(last))?;
-        if !self.trace().exchanges[from..].iter().any(is_refused) {
+        let last = self.trace.exchanges.last().filter(|last| is_refused(last))?;
+        if !self.trace.exchanges[from..].iter().any(is_refused) {
             return None;
         }
-        let history = History::without_bodies(self.trace());
+        let history = History::without_bodies(&self.trace);
         let end = history.access.likely_end()?;
         let is_mistaken = matches!(end, AccessEnd::Address { .. })
             && self.asking.mistaken_ends >= MISTAKEN
             && history.access.end().is_none();
         (!is_mistaken && !is_over_allowance(&history, last)).then_some(end)
     }
+
+    /// Sends a request without a valid key. If callers without a key have an allowance and it is exhausted, waits as announced and
+    /// retries; after some such waits, nothing more is sent without a key. Returns the exchange, or none if the allowance remained
+    /// exhausted. A run that sends no unknown keys sends only requests without any credential.
+    pub async fn ask_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
+        let is_unknown = credential(&request, &self.trace.context) != Credential::Invalid(Defect::Absent);
+        if is_unknown && !self.options.judging.scope.sends_unknown_keys() {
+            return Ok(None);
+        }
+        while self.asking.exhausted_allowances < ALLOWANCES {
+            let jitter = self.random.f64();
+            let exchange = self.send(request.clone()).await?.clone();
+            if exchange.status() != Some(429) || !is_over_allowance(&History::without_bodies(&self.trace), &exchange) {
+                return Ok(Some(exchange));
+            }
+            self.asking.exhausted_allowances += 1;
+            match pacing::after_refusal(&exchange, 0, jitter) {
+                Advice::Wait(time) if self.asking.exhausted_allowances < ALLOWANCES && time < self.time_left() => {
+                    self.wait(time, "the allowance of callers without a key to reset").await?;
+                }
+                _ => {
+                    self.asking.exhausted_allowances = ALLOWANCES;
+                    let reason = "callers without a key have an allowance of their own, which was exhausted";
+                    self.leave_out("auth.", reason);
+                    self.leave_unfinished(format!("the requests without a key ({reason})"));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns true if an exchange of a history was refused because the allowance of callers without a key is exhausted.
+fn is_over_allowance(history: &History<'_>, refused: &Exchange) -> bool {
+    let refused = history.entries.get(refused.number.saturating_sub(1));
+    refused.is_some_and(|refused| Anonymous::new(history).explains(refused))
 }

@@ -67,12 +67,12 @@ impl Session<'_> {
 
     /// The ids in the responses to creations.
     pub fn known_ids(&self) -> Vec<i64> {
-        self.log.trace.exchanges.iter().filter_map(Exchange::created_id).collect()
+        self.trace.exchanges.iter().filter_map(Exchange::created_id).collect()
     }
 
     /// Creates animals in the category of these animals, unless the user has named a category or an animal has the present one.
     pub fn take_category_of(&mut self, animals: &[Json]) {
-        let context = &mut self.log.trace.context;
+        let context = &mut self.trace.context;
         let known: Vec<i64> = animals.iter().filter_map(|animal| animal.get("categoryId")?.as_int64()).collect();
         if !context.vouches_for_category && !known.contains(&context.category_id) {
             context.category_id = known.first().copied().unwrap_or(context.category_id);
@@ -81,13 +81,13 @@ impl Session<'_> {
 
     /// The body of the last creation with a plain name, in the category of the run.
     pub fn last_plain_creation(&self) -> Option<Vec<u8>> {
-        let created = self.log.trace.exchanges.iter().rev().filter(|exchange| exchange.created_id().is_some());
+        let created = self.trace.exchanges.iter().rev().filter(|exchange| exchange.created_id().is_some());
         created.filter_map(|exchange| exchange.request.body.as_ref()).find_map(|body| {
             let sent = Json::parse(&body.bytes).ok().filter(|_| body.content_type == "application/json")?;
             let Json::Object(members) = &sent else { return None };
             let is_known =
                 members.iter().all(|(member, _)| ["name", "categoryId", "status"].contains(&member.as_str()));
-            let is_usable = is_known && sent.get("categoryId")?.as_int64()? == self.log.trace.context.category_id;
+            let is_usable = is_known && sent.get("categoryId")?.as_int64()? == self.trace.context.category_id;
             (is_usable && is_plain_name(sent.get("name")?.as_str()?)).then(|| body.bytes.clone())
         })
     }
@@ -95,11 +95,11 @@ impl Session<'_> {
     /// The id of the first animal that was created with this status.
     pub fn created_as(&self, status: &str) -> Option<i64> {
         let has_status = |exchange: &&Exchange| {
-            let response = exchange.response().filter(|response| response.status == 201)?;
-            let pet = Json::parse(&response.body).ok()?;
-            (pet.get("status")?.as_str()? == status).then_some(())
+            let response = exchange.response().filter(|response| response.status == 201);
+            let pet = response.and_then(|response| Json::parse(&response.body).ok());
+            pet.is_some_and(|pet| pet.get("status").and_then(Json::as_str) == Some(status))
         };
-        self.log.trace.exchanges.iter().find(|exchange| has_status(exchange).is_some()).and_then(Exchange::created_id)
+        self.trace.exchanges.iter().find(has_status).and_then(Exchange::created_id)
     }
 
     /// The id of the first animal that was created without a status.
@@ -108,7 +108,7 @@ impl Session<'_> {
             let body = exchange.request.body.as_ref().and_then(|body| Json::parse(&body.bytes).ok());
             body.is_some_and(|body| body.get("status").is_none())
         };
-        self.log.trace.exchanges.iter().filter(has_none).find_map(Exchange::created_id)
+        self.trace.exchanges.iter().filter(has_none).find_map(Exchange::created_id)
     }
 }
 
@@ -117,12 +117,12 @@ const NONCE: usize = 7;
 
 /// The last digits of a number, in letters.
 fn in_letters(mut number: u64, digits: usize) -> String {
-    let mut letters = Vec::with_capacity(digits);
-    for _ in 0..digits {
-        letters.push(b"abcdefghijklmnopqrstuvwxyz"[(number % 26) as usize]);
+    let mut letters = vec!['a'; digits];
+    for letter in letters.iter_mut().rev() {
+        *letter = char::from(b'a' + (number % 26) as u8);
         number /= 26;
     }
-    letters.iter().rev().copied().map(char::from).collect()
+    String::from_iter(letters)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{ATTEMPTS, Session, Stop, bearing};
 use crate::http::pacing::{self, Advice, window_of};
+use animal_store_rules::catalogue::plan::PLANS;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::{Kind, Limiter};
 use animal_store_rules::request::bearer_key;
@@ -23,6 +24,12 @@ const BANS: usize = 3;
 
 /// The time that restores the whole limit of a minute. Requests that are restored one by one may be used by other clients at once.
 const A_MINUTE: Duration = Tolerance::LONGEST_MINUTE.unsigned();
+
+/// The maximum number of requests of a key that are refused in a row.
+const IN_A_ROW: usize = 2;
+
+/// The minimum wait after two refusals, even if the server announces a shorter one.
+const LEAST_WAIT: Duration = Duration::from_secs(2);
 
 /// The use that a session makes of its keys, and its experience with waits for them.
 #[derive(Default)]
@@ -51,18 +58,18 @@ impl Session<'_> {
 
     /// The key that requests are sent with.
     pub fn asking_key(&self) -> ApiKey {
-        self.log.trace.context.keys[self.asking.place].clone()
+        self.trace.context.keys[self.asking.place].clone()
     }
 
     /// The other key, if there are two.
     pub fn other_key(&self) -> Option<ApiKey> {
-        let keys = &self.trace().context.keys;
+        let keys = &self.trace.context.keys;
         (0..keys.len()).find(|place| *place != self.asking.place).map(|place| keys[place].clone())
     }
 
     /// Sends requests with the key at this place from now on; with the last one where there are fewer.
     pub fn ask_with(&mut self, place: usize) {
-        self.asking.place = place.min(self.log.trace.context.keys.len() - 1);
+        self.asking.place = place.min(self.trace.context.keys.len() - 1);
     }
 
     /// Sends a request with the key in turn: if the window is exhausted, waits for its reset first, and after a refusal waits as
@@ -158,7 +165,7 @@ impl Session<'_> {
         let advice = pacing::before_many(last, requests);
         if !matches!(advice, Advice::Go) {
             // Exhausted right after the reset, or not restored by it: Remaining is unreliable, so from now on only a 429 causes a wait.
-            let history = History::without_bodies(self.trace());
+            let history = History::without_bodies(&self.trace);
             let limiter = Limiter::new(&history);
             let explanation = limiter.keys()[self.asking.place].explanation();
             let restores_nothing = explanation.of_kinds(&[Kind::NotRestored]).next().is_some();
@@ -168,7 +175,7 @@ impl Session<'_> {
             if self.asking.ignores_remaining {
                 return Ok(());
             }
-            self.asking.waited_before = Some(self.log.trace.exchanges.len() + 1);
+            self.asking.waited_before = Some(self.trace.exchanges.len() + 1);
         }
         let advice = if is_refused { self.until_a_ban_ends(key, advice) } else { advice };
         self.follow(advice, "the window of the key to reset").await
@@ -176,9 +183,9 @@ impl Session<'_> {
 
     /// The exchanges with a key as a bearer token, however it is spelt, in order.
     pub(in crate::probes) fn exchanges_of(&self, key: &ApiKey) -> impl DoubleEndedIterator<Item = &Exchange> {
-        let context = &self.trace().context;
+        let context = &self.trace.context;
         let place = context.keys.place_of(key.reveal());
-        let exchanges = self.trace().exchanges.iter();
+        let exchanges = self.trace.exchanges.iter();
         exchanges.filter(move |exchange| place.is_some() && bearer_key(&exchange.request, context) == place)
     }
 
@@ -198,11 +205,106 @@ impl Session<'_> {
         let Some(window) = window_of(last) else { return 0 };
         let since = self.now().duration_since(last.received_at).as_secs();
         let is_running = window.reset > pacing::answered_at(last).as_second() + since + 1;
-        let is_minute = match self.log.trace.context.plan_limits {
+        let is_minute = match self.trace.context.plan_limits {
             Some(plan_limits) => window.limit == plan_limits.per_minute,
             None => window.limit < MAY_BE_A_DAY,
         };
         if is_running && is_minute { window.remaining } else { 0 }
+    }
+}
+
+/// The bound on refusals: at most two requests of a key in a row are refused for the rate, with any header fields of the server.
+///
+/// Two functions keep to it. [`Session::heed_refusals`] waits before a request whose key was refused that often. [`Session::room`]
+/// bounds the number of concurrent requests to what certainly fits into a window.
+impl Session<'_> {
+    /// The number of further requests of a key that may be refused before the run has to wait.
+    pub(in crate::probes) fn refusals_left(&self, key: &ApiKey) -> usize {
+        IN_A_ROW.saturating_sub(self.refused_in_a_row(key).len())
+    }
+
+    /// Waits if the key of one of these requests was refused as often in a row as is allowed. The wait is as long as the last
+    /// refusal announces, and from the third refusal on at least a whole minute.
+    pub(super) async fn heed_refusals(&mut self, requests: &[Request]) -> Result<(), Stop> {
+        for place in 0..self.trace.context.keys.len() {
+            let context = &self.trace.context;
+            let row = self.refused_in_a_row(&context.keys[place]);
+            let is_sent = requests.iter().any(|request| bearer_key(request, context) == Some(place));
+            let Some(last) = row.first().filter(|_| is_sent && row.len() >= IN_A_ROW) else { continue };
+            let announced = pacing::announced(last).unwrap_or(A_MINUTE).clamp(LEAST_WAIT, pacing::LONGEST_WAIT);
+            let wait = if row.len() > IN_A_ROW { announced.max(A_MINUTE) } else { announced };
+            let passed = self.now().duration_since(last.received_at).unsigned_abs();
+            if let Some(left) = wait.checked_sub(passed).filter(|left| !left.is_zero()) {
+                self.wait(left, "the key was refused twice in a row").await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last exchange of a key, if it was refused for the rate and the time that it announces has not passed.
+    pub(in crate::probes) fn refused_now(&self, key: &ApiKey) -> Option<&Exchange> {
+        let last = self.last_answer_to(key).filter(|last| last.status() == Some(429))?;
+        let announced = pacing::announced(last)?;
+        (self.now().duration_since(last.received_at).unsigned_abs() < announced).then_some(last)
+    }
+
+    /// The latest refusals of a key in a row, the last one first. Requests without a response are skipped.
+    fn refused_in_a_row(&self, key: &ApiKey) -> Vec<&Exchange> {
+        let answered = self.exchanges_of(key).rev().filter(|exchange| exchange.status().is_some());
+        answered.take_while(|exchange| exchange.status() == Some(429)).collect()
+    }
+
+    /// The number of requests with the key that may be sent concurrently, at least one. If the last response does not say how many
+    /// remain, all of them may be refused. If it does, it may be wrong: while the requests of the last minute come close to the
+    /// limit of a plan, all of them may be refused as well.
+    pub(super) fn room(&self) -> usize {
+        let key = self.asking_key();
+        let Some(last) = self.last_answer_to(&key) else { return 1 };
+        let in_a_row = self.refusals_left(&key).max(1);
+        let Some(window) = window_of(last) else { return in_a_row };
+        // A reset may restore a single request of many, for example where each request counts for a minute of its own.
+        let by_headers = usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX);
+        // Those of the last minute that were admitted.
+        let since = self.now() - Tolerance::MINUTE.duration();
+        let recent = self.exchanges_of(&key).rev().take_while(|exchange| exchange.received_at >= since);
+        let sent = recent.filter(|exchange| exchange.status() != Some(429)).count();
+        let plan = self.trace.context.plan_limits.map(|plan_limits| plan_limits.per_minute);
+        let plans = plan.map_or_else(|| PLANS.iter().map(|(_, limits)| limits.per_minute).collect(), |plan| vec![plan]);
+        let mut limits = plans.into_iter().map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        // The window is one of a minute if its limit is that of the plan, or if it ends within a minute.
+        let left = window.reset.saturating_sub(pacing::answered_at(last).as_second());
+        let ends_soon = window.limit < MAY_BE_A_DAY || left <= Tolerance::LONGEST_MINUTE.duration().as_secs();
+        let is_of_minute = plan.map_or(ends_soon, |plan| window.limit == plan);
+        let near = if is_of_minute && self.counts_own(&key, last, window) {
+            limits.filter(|limit| sent < limit + IN_A_ROW).min()
+        } else {
+            // No header field says how many remain of the minute: it may have begun with any request of the last one.
+            limits.next().map(|limit| if sent < limit { limit } else { sent })
+        };
+        match near {
+            Some(limit) if sent < limit => by_headers.min(limit - sent).max(1),
+            Some(_) => by_headers.min(in_a_row),
+            None => by_headers,
+        }
+    }
+
+    /// Returns true if the window of the last response has as many requests used as this run has had admitted in it. If not, its
+    /// Remaining is not reliable.
+    fn counts_own(&self, key: &ApiKey, last: &Exchange, window: Window) -> bool {
+        let (mut counted, mut used) = (0, 0);
+        for exchange in self.exchanges_of(key) {
+            let Some(reported) = window_of(exchange) else { continue };
+            if reported.reset != window.reset || reported.limit != window.limit {
+                continue;
+            }
+            counted += u64::from(exchange.status() != Some(429));
+            // Requests at the same time have no order.
+            if exchange.received_at > last.sent_at {
+                used = used.max(reported.limit.saturating_sub(reported.remaining));
+            }
+        }
+        // Remaining may be reported before the request is counted.
+        used + 1 >= counted
     }
 }
 

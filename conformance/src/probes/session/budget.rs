@@ -23,34 +23,24 @@ const HEADER_FIELD_BYTES: usize = 64;
 /// The maximum number of requests that time out. Each costs the whole timeout, and more would show nothing new.
 pub(super) const MAX_TIMEOUTS: usize = 10;
 
-/// A budget, and the part of it that is used.
+/// The memory that the outcomes of a run take, and its timeouts.
+#[derive(Default)]
 pub(super) struct Ledger {
-    pub(super) budget: Budget,
-    sent: usize,
     memory: usize,
     timeouts: usize,
 }
 
 impl Ledger {
-    pub(super) fn new(budget: Budget) -> Ledger {
-        Ledger { budget, sent: 0, memory: 0, timeouts: 0 }
-    }
-
-    /// The number of requests that may still be sent.
-    pub(super) fn requests_left(&self) -> usize {
-        self.budget.max_requests.saturating_sub(self.sent)
-    }
-
-    /// Allows this many requests at this time of the run.
+    /// Allows a run to have this many requests in all, at this time of the run.
     ///
     /// # Errors
     ///
     /// [`Stop`] with the part of the budget that is exhausted.
-    pub(super) fn allow(&self, requests: usize, elapsed: Duration) -> Result<(), Stop> {
-        if self.requests_left() < requests {
-            Err(Stop::Requests(self.budget.max_requests))
-        } else if elapsed >= self.budget.max_duration {
-            Err(Stop::Time(self.budget.max_duration))
+    pub(super) fn allow(&self, budget: &Budget, requests: usize, elapsed: Duration) -> Result<(), Stop> {
+        if requests > budget.max_requests {
+            Err(Stop::Requests(budget.max_requests))
+        } else if elapsed >= budget.max_duration {
+            Err(Stop::Time(budget.max_duration))
         } else if self.memory > MAX_MEMORY {
             Err(Stop::Bodies)
         } else if self.timeouts >= MAX_TIMEOUTS {
@@ -60,9 +50,8 @@ impl Ledger {
         }
     }
 
-    /// Charges a request with its outcome.
+    /// Charges the outcome of a request.
     pub(super) fn charge(&mut self, outcome: &Outcome) {
-        self.sent += 1;
         match outcome {
             // The raw body and the parsed one, and the header fields, which the report copies.
             Outcome::Response(response) => {
@@ -84,13 +73,13 @@ mod tests {
 
     #[test]
     fn heads_of_responses_use_up_the_memory_as_bodies_do() {
-        let mut ledger = Ledger::new(Budget { max_duration: Duration::MAX, ..Budget::default() });
+        let (mut ledger, budget) = (Ledger::default(), Budget::default());
         let long = vec![("x-long".to_owned(), "a".repeat(400 * 1024))];
         let many = vec![("a".to_owned(), String::new()); 8 * 1024];
         for headers in [long, many].into_iter().cycle().take(400) {
             let response = Response { status: 200, headers, body: Vec::new(), cut: false };
             ledger.charge(&Outcome::Response(response));
         }
-        assert!(matches!(ledger.allow(1, Duration::ZERO), Err(Stop::Bodies)));
+        assert!(matches!(ledger.allow(&budget, 1, Duration::ZERO), Err(Stop::Bodies)));
     }
 }

@@ -46,15 +46,12 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Stop`] when the budget is exhausted, or an intermediary answers everything.
-    pub(super) async fn settled(&mut self, place: usize) -> Result<usize, Stop> {
-        let place = match self.doubt(place) {
-            Some(doubt @ Doubt::KeptConnection) => {
-                self.repetitions.lost_on_kept += 1;
-                self.mark(place, doubt.answerer());
-                self.repeat(place).await?
-            }
-            _ => place,
-        };
+    pub(super) async fn settled(&mut self, mut place: usize) -> Result<usize, Stop> {
+        if self.doubt(place) == Some(Doubt::KeptConnection) {
+            self.repetitions.lost_on_kept += 1;
+            self.mark(place, Doubt::KeptConnection.answerer());
+            place = self.repeat(place).await?;
+        }
         let Some(doubt) = self.doubt(place) else { return Ok(place) };
         let is_kept = self.exchange(place).request.connection == Connection::Kept;
         self.repetitions.late_on_kept += usize::from(doubt == Doubt::Late && is_kept);
@@ -88,9 +85,9 @@ impl Session<'_> {
         for pause in PAUSES {
             // A list that is not part of the plan.
             let list = bearing(Request::new("GET", "/pets").query("limit=100"), &self.asking_key());
-            let step = std::mem::take(&mut self.log.step);
+            let step = std::mem::take(&mut self.step);
             let other = self.transmit(vec![list]).await;
-            self.log.step = step;
+            self.step = step;
             let other = other?;
             if self.doubt(other).is_none() {
                 let last = self.repeat(failed[0]).await?;
@@ -104,7 +101,7 @@ impl Session<'_> {
             self.wait(pause, "the service to be reached again").await?;
         }
         // Of requests at the same time, the others have got no answer of the service either.
-        for place in failed[0]..self.log.trace.exchanges.len() {
+        for place in failed[0]..self.trace.exchanges.len() {
             if self.doubt(place) == Some(Doubt::Intermediary) {
                 self.mark(place, Answerer::Intermediary);
             }
@@ -119,16 +116,16 @@ impl Session<'_> {
     fn doubt(&self, place: usize) -> Option<Doubt> {
         let exchange = self.exchange(place);
         match Doubt::of(exchange, true)? {
-            Doubt::Intermediary if !answerer::has_limits(&self.log.trace.exchanges) => None,
+            Doubt::Intermediary if !answerer::has_limits(&self.trace.exchanges) => None,
             // On the first request of a connection, the service has to answer.
             Doubt::KeptConnection => {
-                let mut earlier = self.trace().exchanges[..place].iter().filter(|earlier| earlier.response().is_some());
-                let replica = exchange.request.replica;
-                earlier
-                    .any(|Exchange { request, .. }| {
-                        request.connection == Connection::Kept && request.replica == replica
-                    })
-                    .then_some(Doubt::KeptConnection)
+                let is_of_connection = |earlier: &Exchange| {
+                    let Request { connection, replica, .. } = earlier.request;
+                    connection == Connection::Kept
+                        && replica == exchange.request.replica
+                        && earlier.response().is_some()
+                };
+                self.trace.exchanges[..place].iter().any(is_of_connection).then_some(Doubt::KeptConnection)
             }
             doubt => Some(doubt),
         }
@@ -139,11 +136,11 @@ impl Session<'_> {
         let answered = |exchange: &Exchange| {
             exchange.service_response().is_some() && Doubt::of(exchange, true) != Some(Doubt::Intermediary)
         };
-        self.log.trace.exchanges.iter().any(answered)
+        self.trace.exchanges.iter().any(answered)
     }
 
     fn mark(&mut self, place: usize, answerer: Answerer) {
-        self.log.trace.exchanges[place].known.answerer = answerer;
+        self.trace.exchanges[place].known.answerer = answerer;
     }
 
     /// Sends the request at this place again, on a connection of its own. A creation gets a new name, because the service may have carried

@@ -93,10 +93,9 @@ impl Spread {
             turns.extend(0..self.sent.len());
             self.random.shuffle(turns);
         }
-        match (turns.iter().position(is_other), written_at) {
-            (Some(next), _) => turns.remove(next),
-            (None, Some(written_at)) => self.other_than(written_at),
-            (None, None) => 0,
+        match turns.iter().position(is_other) {
+            Some(next) => turns.remove(next),
+            None => self.other_than(written_at.unwrap_or_default()),
         }
     }
 }

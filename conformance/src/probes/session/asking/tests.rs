@@ -17,6 +17,7 @@ use super::super::{Session, Stop};
 use crate::events::Event;
 use crate::http::client::Client;
 use crate::http::clock::Clock;
+use crate::interrupt::Interrupt;
 use crate::options::Options;
 
 /// What the server answers.
@@ -91,7 +92,7 @@ async fn outcome(answers: &[Answer], alone: usize, together: usize) -> Outcome {
     };
     (options.seed, options.budget.max_requests, options.budget.max_duration) = (7, 100, Duration::from_hours(1));
     let context = context(base_url, options.api_key.clone());
-    let mut session = Session::new(&options, context, &client, &listener, clock);
+    let mut session = Session::new(&options, context, &client, &listener, clock, Interrupt::default());
     let request = || Request::new("GET", "/pets");
     let (mut statuses, mut stop) = (Vec::new(), None);
     for _ in 0..alone {
