@@ -6,14 +6,12 @@ use textwrap::{LineEnding, Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
 /// The number of columns that a text takes in one line of a terminal.
-#[must_use]
 pub fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
 /// The text in lines of at most this many columns, broken at spaces, and within a word only if the word is longer than a line. Line
 /// breaks of the text stay.
-#[must_use]
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     // Neither at hyphens nor by the look of the whole paragraph: identifiers stay in one piece, and lines fill up one by one.
     let options = Options::new(columns.max(2))
@@ -26,7 +24,6 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// The text in one line of at most this many columns; an ellipsis replaces the rest.
-#[must_use]
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -47,7 +44,6 @@ pub fn cut(text: &str, columns: usize) -> String {
 }
 
 /// The text, truncated between characters if it is longer than this many bytes; an ellipsis replaces the rest.
-#[must_use]
 pub fn at_most(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
@@ -56,13 +52,11 @@ pub fn at_most(text: &str, bytes: usize) -> String {
 }
 
 /// A number with its noun: `1 animal`, `2 animals`.
-#[must_use]
 pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The text with a capital at its beginning.
-#[must_use]
 pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

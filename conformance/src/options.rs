@@ -370,7 +370,6 @@ impl Options {
 
 impl Transport {
     /// A direct connection to this base URL, which has no trailing slash, with the default timeout.
-    #[must_use]
     pub fn new(base_url: String) -> Transport {
         Transport {
             base_url,

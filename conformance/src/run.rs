@@ -82,7 +82,6 @@ pub enum RunError {
 
 impl Judge {
     /// A judge with these options.
-    #[must_use]
     pub fn new(options: Options) -> Judge {
         Judge { options, listener: None, clock: Clock::system(), interrupt: Interrupt::default() }
     }
@@ -230,7 +229,6 @@ fn report_broken(session: &Session<'_>, known: &mut BTreeSet<&'static str>) -> R
 }
 
 /// Judges a trace and assembles the report on a run that took this long, if it is known: no exchange shows a wait at the end of the run.
-#[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, took: Option<Duration>) -> Report {
     let history = History::new(trace);
     let facts = Facts::new(&history);
@@ -273,7 +271,6 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
 }
 
 /// The context of a trace, as known before the first request.
-#[must_use]
 pub fn context(options: &Options) -> Context {
     Context {
         replicas: options.transport.replicas.clone(),

@@ -16,8 +16,6 @@
 //!
 //! Another program can put a layer around the server ([`extension`]) or embed it ([`Embedded`]).
 
-#![allow(clippy::must_use_candidate, reason = "getters are called for their values")]
-
 mod api;
 pub mod cli;
 mod domain;

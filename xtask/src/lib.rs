@@ -14,7 +14,6 @@ const INHERITED: &[&str] =
     &["CARGO_BIN_", "CARGO_CRATE_NAME", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PRIMARY_PACKAGE"];
 
 /// The cargo that started this program, or the one on the path, in the workspace's folder.
-#[must_use]
 pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in env::vars_os() {
@@ -27,7 +26,6 @@ pub fn cargo() -> Command {
 }
 
 /// The folder of the workspace: that of the current folder, else that of the package which cargo started.
-#[must_use]
 pub fn workspace_root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     workspace_of(env::current_dir().ok().into_iter().chain(package)).unwrap_or_default()
@@ -42,7 +40,6 @@ fn workspace_of(folders: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
 }
 
 /// The value of the first member of this name in a message of cargo, if it is a text. Paths and names with escapes are not read.
-#[must_use]
 pub fn text_of<'m>(message: &'m str, member: &str) -> Option<&'m str> {
     let value = message.split_once(&format!(r#""{member}":""#))?.1;
     let value = value.split_once('"')?.0;
@@ -83,7 +80,6 @@ pub fn replace_process(command: &mut Command) -> io::Result<ExitCode> {
 }
 
 /// The exit code of an ended process; 1 when a signal ended it.
-#[must_use]
 pub fn exit_code(status: ExitStatus) -> ExitCode {
     status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }

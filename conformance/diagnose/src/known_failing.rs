@@ -104,7 +104,6 @@ impl KnownFailing {
     }
 
     /// The entry of a requirement.
-    #[must_use]
     pub fn entry(&self, id: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.id == id)
     }
@@ -139,7 +138,6 @@ impl KnownFailing {
     }
 
     /// Returns true if the requirement is listed as one that fails each time, so that its entry has no use once it holds.
-    #[must_use]
     pub fn expects_failure(&self, id: &str) -> bool {
         self.entry(id).is_some_and(|entry| !entry.flaky)
     }
@@ -162,13 +160,11 @@ fn of_catalogue(text: &str, id: Spanned<String>) -> Result<String, TomlError> {
 
 impl Entry {
     /// An entry for a requirement that fails each time, for this reason and until this last day.
-    #[must_use]
     pub fn new(id: &str, reason: &str, expires: Option<Date>) -> Entry {
         Entry { id: id.to_owned(), reason: reason.to_owned(), expires, flaky: false, hides: Vec::new() }
     }
 
     /// The entry as TOML, as [`KnownFailing::parse`] reads it.
-    #[must_use]
     pub fn toml(&self) -> String {
         // A JSON string is a TOML string, except for the one control character that JSON does not escape.
         let quoted = |text: &str| serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f");

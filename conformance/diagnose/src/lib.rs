@@ -32,7 +32,6 @@ pub struct Conclusion {
 }
 
 /// Concludes from the facts of a trace: first verdicts, then their causes.
-#[must_use]
 pub fn conclude(facts: &Facts<'_>, scope: &Scope) -> Conclusion {
     let fleet = Fleet::of(facts);
     let verdicts = verdicts(facts, fleet.as_ref(), scope, &mut Memory::default());

@@ -32,9 +32,6 @@
 //! # Ok::<(), jiff::Error>(())
 //! ```
 
-// Most of these functions are for the judge and the laboratory only. Those for others say that their results are to be used.
-#![allow(clippy::must_use_candidate)]
-
 pub mod catalogue;
 pub mod trace;
 pub mod verdict;

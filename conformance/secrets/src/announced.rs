@@ -32,7 +32,6 @@ pub struct Announced {
 }
 
 /// The values that a text and its layers announce as credentials, at most [`MOST_VALUES`].
-#[must_use]
 pub fn announced(text: &[u8]) -> Vec<Announced> {
     let mut all = Vec::new();
     add_announced(text, DEPTH, &mut all);
@@ -72,7 +71,6 @@ fn add_texts(value: &Value, name: Option<&str>, all: &mut Vec<Announced>) {
 }
 
 /// The text that an encoded value stands for, if the value has escapes.
-#[must_use]
 pub fn unescaped(value: &str) -> Option<String> {
     escapes(value.as_bytes()).map(|layer| String::from_utf8_lossy(&layer.bytes).into_owned())
 }

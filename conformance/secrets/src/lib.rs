@@ -91,13 +91,11 @@ impl Redactor {
     }
 
     /// The number of secrets.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.secrets.len()
     }
 
     /// The replacement of a secret, if it is known.
-    #[must_use]
     pub fn replacement(&self, secret: &str) -> Option<&str> {
         self.known.get(secret).map(|at| self.secrets[*at].replacement.as_str())
     }
@@ -127,13 +125,11 @@ impl Redactor {
     }
 
     /// Returns true if the text contains a secret.
-    #[must_use]
     pub fn finds_in(&self, text: &[u8]) -> bool {
         !self.found(text).is_empty()
     }
 
     /// Splits a text into pieces without secrets and the replacements of its secrets.
-    #[must_use]
     pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
         let mut pieces = Vec::new();
         let mut done = 0;
@@ -151,20 +147,17 @@ impl Redactor {
     }
 
     /// The text with every secret replaced.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.redact_bytes(text.as_bytes())).into_owned()
     }
 
     /// The bytes with every secret replaced, also where they are not UTF-8.
-    #[must_use]
     pub fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
         self.redact_beginning(bytes, bytes.len()).0
     }
 
     /// The first bytes of a body with every secret replaced, and true if the body has more. Only the beginning of a long body is read. A
     /// secret that goes on after the last of these bytes is replaced as well.
-    #[must_use]
     pub fn redact_beginning(&self, bytes: &[u8], at_most: usize) -> (Vec<u8>, bool) {
         /// The longest encoding of a byte is an escape within another one.
         const LONGEST_ENCODING: usize = 12;
@@ -183,7 +176,6 @@ impl Redactor {
 
     /// The bytes with each secret replaced. A replacement of the length of its secret gets the case of the letters that it replaces. A secret
     /// in an encoding that is no secret itself is replaced by the plain replacement.
-    #[must_use]
     pub fn substitute(&self, bytes: &[u8]) -> Vec<u8> {
         let mut text = Vec::with_capacity(bytes.len());
         let mut done = 0;
@@ -213,7 +205,6 @@ impl Redactor {
     }
 
     /// The text with each secret replaced as by [`Redactor::substitute`].
-    #[must_use]
     pub fn substitute_text(&self, text: &str) -> String {
         // Secrets are ASCII, and so are their encodings.
         String::from_utf8_lossy(&self.substitute(text.as_bytes())).into_owned()

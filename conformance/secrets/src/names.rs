@@ -5,7 +5,6 @@ const CREDENTIALS: &str =
     "access assertion auth bearer bypass cookie credential jwt key pass pwd secret session signature token";
 
 /// Returns true if the name of a header field, a variable or a parameter indicates a credential.
-#[must_use]
 pub fn is_credential(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     (name == "sid" || CREDENTIALS.split(' ').any(|word| name.contains(word)))
@@ -27,7 +26,6 @@ const ORDINARY: &str = "available pending sold categoryid category status messag
     malformed required forbidden not found method not allowed internal server error bad request service unavailable gateway";
 
 /// Returns true if a text is an ordinary word of exchanges, or has no letter, so that texts are not searched for it.
-#[must_use]
 pub fn is_ordinary(text: &str) -> bool {
     ORDINARY.contains(&text.to_ascii_lowercase()) || !text.bytes().any(|byte| byte.is_ascii_alphabetic())
 }

@@ -14,19 +14,16 @@ pub struct Printable(String);
 
 impl Printable {
     /// Text with styles (colours, bold). Any other escape sequence in it is escaped.
-    #[must_use]
     pub fn styled(text: &str) -> Printable {
         Printable(escaped(text, true, true, in_braces))
     }
 
     /// A document for programs, such as XML, or commands for GitHub Actions. Its lines may begin with anything.
-    #[must_use]
     pub fn document(text: &str) -> Printable {
         Printable(escaped(text, false, false, in_braces))
     }
 
     /// JSON, or lines of JSON. Every character that is not shown becomes an escape of JSON, which means the same character.
-    #[must_use]
     pub fn json(text: &str) -> Printable {
         let in_units = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
         Printable(escaped(text, false, false, in_units))
@@ -40,7 +37,6 @@ impl Printable {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -61,7 +57,6 @@ impl fmt::Display for Printable {
 /// The text with everything escaped that could control a terminal or a log, mislead a reader or break an XML document: control
 /// characters other than line breaks and tabs, bidirectional controls, characters without width, noncharacters, and characters that
 /// would make a line a command of a continuous integration service. An escape is `\u{1b}`.
-#[must_use]
 pub fn printable(text: &str) -> String {
     if is_plain_ascii(text) && !text.contains("::") && !text.contains("##") {
         return text.to_owned();
@@ -112,14 +107,12 @@ fn style(text: &str) -> Option<usize> {
 }
 
 /// Returns true if a text has only letters, digits, signs and spaces of ASCII, which are shown as they are.
-#[must_use]
 pub fn is_plain_ascii(text: &str) -> bool {
     text.as_bytes().iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Returns true if a character may be shown as it is: it controls nothing, sets no direction of text, is no noncharacter, and neither takes no
 /// room nor looks like a space, as characters that programs may ignore and blanks of scripts do.
-#[must_use]
 pub fn is_printable(c: char) -> bool {
     let controls = c.is_control() && c != '\n' && c != '\t';
     let is_last_of_plane = u32::from(c) & 0xfffe == 0xfffe;

@@ -30,26 +30,22 @@ const TOGETHER: Duration = Duration::from_millis(2);
 
 impl Clock {
     /// The machine's clock.
-    #[must_use]
     pub fn system() -> Clock {
         Clock::default()
     }
 
     /// A simulated clock that starts now: each reading advances it by a millisecond, and each wait to the end of the wait, almost at
     /// once. Waits that are begun at the same time pass at the same time. Clones share the time.
-    #[must_use]
     pub fn stepping() -> Clock {
         Clock::stepping_from(Timestamp::now())
     }
 
     /// A simulated clock like [`Clock::stepping`] that starts at another time than now.
-    #[must_use]
     pub fn stepping_from(since: Timestamp) -> Clock {
         Clock(Some(Stepping { since, started: Instant::now(), passed: Arc::default() }))
     }
 
     /// The time of day.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             None => Timestamp::now(),
@@ -61,13 +57,11 @@ impl Clock {
     }
 
     /// The monotonic time, for measuring durations.
-    #[must_use]
     pub fn instant(&self) -> Instant {
         self.0.as_ref().map_or_else(Instant::now, |clock| clock.started + clock.step(STEP))
     }
 
     /// Returns true if the time passes only by readings and waits.
-    #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.0.is_some()
     }

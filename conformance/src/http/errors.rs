@@ -12,7 +12,6 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
 }
 
 /// The kind of a failure, and a message. The message never contains the URL, which may hold a key.
-#[must_use]
 pub fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
     if causes(error).any(|cause| cause.to_string() == "dns error") {
         return (Some(FailureKind::Unresolved), "the host name does not resolve".to_owned());
@@ -38,7 +37,6 @@ pub fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
 }
 
 /// How the other side ended the connection, if that is the cause of an error.
-#[must_use]
 pub fn end_of_connection(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let system = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
@@ -52,13 +50,11 @@ pub fn end_of_connection(error: &(dyn Error + 'static)) -> Option<FailureKind> {
 }
 
 /// Returns true if the chunk extensions of a body (RFC 9112 section 7.1.1) are longer than the client reads.
-#[must_use]
 pub fn is_of_chunk_extensions(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|cause| cause.to_string() == "chunk extensions over limit")
 }
 
 /// Returns true if the connection of a request ended before any of the request was sent.
-#[must_use]
 pub fn is_unsent(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled))
 }
@@ -129,7 +125,6 @@ fn rustls_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e rustls::Erro
 }
 
 /// The reason why a file cannot be read or written, or why another call of the system failed.
-#[must_use]
 pub fn of_file(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),

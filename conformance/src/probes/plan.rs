@@ -134,14 +134,12 @@ pub struct RunPlan {
 
 impl RunPlan {
     /// The plan of a run with these options, before anything is sent. Without a plan in the options, the key is taken for a Free one.
-    #[must_use]
     pub fn of(options: &Options) -> RunPlan {
         plan(options, options.judging.plan.as_ref().and_then(Plan::plan_limits), None)
     }
 
     /// The name of each probe of a run with these options, and the requests that it sends, in a few words. Preflight, which comes first,
     /// is not among them.
-    #[must_use]
     pub fn described(&self, options: &Options) -> Vec<(&'static str, String)> {
         let described = |probe: &Probe| {
             let Cost { keyed, keyless, .. } = probe.cost(&options.judging.scope);
@@ -169,7 +167,6 @@ impl RunPlan {
     }
 
     /// Returns true if a probe of the plan exhausts the key.
-    #[must_use]
     pub fn exhausts(&self) -> bool {
         self.probes.iter().any(|probe| matches!(probe, Probe::Quota(_)))
     }

@@ -34,7 +34,6 @@ pub struct PendingPart {
 
 impl PendingPart {
     /// The pending exchanges.
-    #[must_use]
     pub fn exchanges(&self) -> &[Exchange] {
         &self.exchanges
     }
@@ -46,7 +45,6 @@ impl PendingPart {
     }
 
     /// The size, in multiples of the size at which a sample is divided: 1,000 exchanges or 16 MiB.
-    #[must_use]
     pub fn size(&self) -> f64 {
         let exchanges = self.exchanges.len() as f64 / PART_EXCHANGES as f64;
         exchanges.max(self.weight as f64 / PART_WEIGHT as f64)

@@ -40,7 +40,6 @@ impl RunOptions {
 }
 
 /// The recording of a run as JSON Lines: its options, and every exchange. It contains no key.
-#[must_use]
 pub fn record(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> String {
     let (trace, mut options) = without_secrets(trace, options);
     options.transport.proxy = options.transport.proxy.as_deref().map(redaction::without_secrets);

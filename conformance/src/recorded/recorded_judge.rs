@@ -38,7 +38,6 @@ pub struct RecordedJudge {
 
 impl RecordedJudge {
     /// Begins to judge traffic on these terms.
-    #[must_use]
     pub fn new(terms: Terms) -> RecordedJudge {
         let side = terms.side;
         // Pseudonyms differ from those of other recordings.
@@ -56,14 +55,12 @@ impl RecordedJudge {
     }
 
     /// The selected requirements, and the side that is judged.
-    #[must_use]
     pub fn scope(&self) -> Scope {
         let scope = self.terms.scope.clone().unwrap_or_default();
         Scope { side: self.side.unwrap_or_default(), ..scope }
     }
 
     /// The context of traffic to this address, when nothing but its extent is known.
-    #[must_use]
     pub fn context(&self, base_url: &str, extent: Extent) -> Context {
         let plan_limits = self.terms.plan.as_ref().and_then(Plan::plan_limits);
         Context { plan_limits, ..Context::new(extent, base_url) }
@@ -86,7 +83,6 @@ impl RecordedJudge {
     }
 
     /// The redactor for every secret that a part has shown so far.
-    #[must_use]
     pub fn redactor(&self) -> &Redactor {
         self.pseudonyms.redactor()
     }
@@ -111,13 +107,11 @@ impl RecordedJudge {
     }
 
     /// The verdicts on the beginning of a part that is not complete yet. They are not added to the totals.
-    #[must_use]
     pub fn preview(&self, trace: &Trace) -> Vec<RequirementVerdict> {
         verdict::judge_after(trace, &self.scope(), &mut self.memory.clone())
     }
 
     /// The number of exchanges that were judged.
-    #[must_use]
     pub fn exchanges(&self) -> usize {
         self.totals.counts.requests
     }

@@ -52,14 +52,12 @@ impl Terms {
     }
 
     /// The `judge` command, for a POSIX shell, that judges these files by these terms.
-    #[must_use]
     pub fn rerun_command(&self, files: &[PathBuf]) -> String {
         let files = files.iter().map(|file| file.display().to_string());
         shell_command(&self.program, std::iter::once("judge".to_owned()).chain(files).chain(self.words()))
     }
 
     /// These terms as options of a command: `--side client --strict`.
-    #[must_use]
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);

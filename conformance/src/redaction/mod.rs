@@ -19,7 +19,6 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_secrets::{LEAST_DISTINCT, LEAST_SECRET, is_credential, is_ordinary};
 
 /// The redactor for the secrets in the options. Keys become shell variables, such as `${CONFORM_API_KEY}`, and other secrets [`HIDDEN`].
-#[must_use]
 pub fn redactor(options: &Options) -> Redactor {
     let mut redactor = Redactor::default();
     for (key, variable) in options.keys().zip(options.invoked.variables()) {
@@ -143,7 +142,6 @@ pub(crate) fn derived_alike(key: &str, token: &str, other: &str) -> Option<Strin
 }
 
 /// A `Set-Cookie` or `Cookie` field without the value of its first cookie, which is a credential: `sid=(hidden); Path=/`.
-#[must_use]
 pub fn without_its_value(cookie: &str) -> String {
     let (pair, attributes) = cookie.split_at(cookie.find(';').unwrap_or(cookie.len()));
     let name = pair.split('=').next().unwrap_or_default();

@@ -8,7 +8,6 @@ pub(super) fn userinfo(url: &str) -> Option<&str> {
 }
 
 /// A URL without user and password, and without the values of its query: `http://(hidden)@host/v1?token=(hidden)`.
-#[must_use]
 pub fn without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     let rest = match rest.rsplit_once('@') {

@@ -142,7 +142,6 @@ impl Curl<'_> {
 
 /// The command that runs a program with these words, each quoted for any POSIX shell, also an interactive one. Control characters are
 /// escaped.
-#[must_use]
 pub fn shell_command(program: &str, words: impl IntoIterator<Item = String>) -> String {
     words.into_iter().fold(program.to_owned(), |command, text| command + " " + &word(&text, &Redactor::default()))
 }

@@ -36,7 +36,6 @@ pub struct Unexplained {
 
 impl Counting {
     /// The way of counting with the responses that contradict it, in a sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let Counting { explanation, unexplained, .. } = self;
         let Some(Unexplained { exchange, expected, found }) = &self.first else {

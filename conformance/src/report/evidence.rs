@@ -30,7 +30,6 @@ pub struct LimitsShown {
 
 impl Evidence {
     /// The finding with its count and its subjects: `201 on POST /pets x2: "1", true`.
-    #[must_use]
     pub fn finding(&self) -> String {
         let mut finding = self.found.clone();
         if self.count > 1 {
@@ -53,7 +52,6 @@ impl Evidence {
     }
 
     /// The rate limit as each exchange of the evidence shows it, in the order of sending.
-    #[must_use]
     pub fn limits_shown(&self, report: &Report) -> Vec<LimitsShown> {
         let mut shown: Vec<LimitsShown> =
             self.exchanges.iter().map(|exchange| limits_shown(report, exchange)).collect();

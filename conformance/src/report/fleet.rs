@@ -12,7 +12,6 @@ use animal_store_rules::verdict::findings::Finding;
 
 impl Replica {
     /// The number of requirements that the address breaks, with the requirements that no other address breaks.
-    #[must_use]
     pub fn findings_shown(&self) -> String {
         let count = match self.findings.len() {
             0 => "no findings".to_owned(),
@@ -22,7 +21,6 @@ impl Replica {
     }
 
     /// The time after which the address showed animals that were created at others.
-    #[must_use]
     pub fn lag_shown(&self) -> String {
         let Reads { shown, never_shown, missing_ms, shown_ms, .. } = self.reads;
         let seconds = |time: u64| format!("{}.{:03} s", time / 1_000, time % 1_000);
@@ -34,7 +32,6 @@ impl Replica {
     }
 
     /// The addresses that count the requests of a key together with this one.
-    #[must_use]
     pub fn counter_shown(&self, report: &Report) -> String {
         match self.counts_with.as_deref() {
             None => "not observed".to_owned(),

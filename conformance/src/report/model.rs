@@ -24,7 +24,6 @@ use animal_store_traffic::Writer;
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
 /// The judge as the writer of a report or a trace.
-#[must_use]
 pub fn writer() -> Writer {
     Writer { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
@@ -229,7 +228,6 @@ impl Implementation {
     }
 
     /// The name and the version, if the name is known.
-    #[must_use]
     pub fn title(&self) -> Option<String> {
         let version = self.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
         self.name.as_ref().map(|name| format!("{name}{version}"))
@@ -249,7 +247,6 @@ pub struct CatalogueVersion {
 
 impl CatalogueVersion {
     /// The beginning of the digest, for people to compare.
-    #[must_use]
     pub fn short(&self) -> &str {
         self.digest.get(..12).unwrap_or(&self.digest)
     }
@@ -416,7 +413,6 @@ pub struct ReportedExchange {
 
 impl ReportedExchange {
     /// The identifiers of request and response in a line, if the response has one.
-    #[must_use]
     pub fn ids(&self) -> Option<String> {
         let response = self.response_id.as_ref()?;
         Some(match self.request_id.as_ref().filter(|request| *request != response) {

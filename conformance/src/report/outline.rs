@@ -43,7 +43,6 @@ worded! {
 
 impl RequirementReport {
     /// The outcome of the requirement.
-    #[must_use]
     pub fn outcome(&self) -> Outcome {
         match self.status {
             _ if !self.selected => Outcome::NotSelected,
@@ -59,37 +58,31 @@ impl RequirementReport {
     }
 
     /// Returns true if the requirement is selected and was broken, also as a warning or as known to fail.
-    #[must_use]
     pub fn is_broken(&self) -> bool {
         self.selected && self.failures > 0
     }
 
     /// Returns true if the requirement is broken without being a violation.
-    #[must_use]
     pub fn is_warning(&self) -> bool {
         self.outcome() == Outcome::Warning
     }
 
     /// The part of the requirement that the run could not see, although the requirement held.
-    #[must_use]
     pub fn unseen(&self) -> Option<&str> {
         self.reason.as_deref().filter(|_| self.outcome() == Outcome::Held)
     }
 
     /// Returns true if the requirement makes the run incomplete.
-    #[must_use]
     pub fn is_gap(&self) -> bool {
         self.outcome() == Outcome::Gap
     }
 
     /// The number of known faults that the requirement catches, as reports show it: `catches 8 faults`.
-    #[must_use]
     pub fn confidence(&self) -> Option<String> {
         self.faults_caught.map(|count| format!("catches {}", counted(count, "fault")))
     }
 
     /// The party that the requirement binds.
-    #[must_use]
     pub fn party(&self) -> Party {
         self.entry().map(|entry| entry.party).unwrap_or_default()
     }
@@ -105,13 +98,11 @@ impl RequirementReport {
     }
 
     /// Returns true if the findings of the requirement are in rate-limit headers and times, and not in bodies.
-    #[must_use]
     pub fn concerns_limits(&self) -> bool {
         self.about() == About::Limits
     }
 
     /// The findings in a line, the worst first.
-    #[must_use]
     pub fn findings(&self) -> String {
         if self.evidence.is_empty() {
             return self.reason.as_ref().unwrap_or(&self.title).clone();
@@ -120,19 +111,16 @@ impl RequirementReport {
     }
 
     /// The expectation and the finding of the worst failure, or else the reason for the status.
-    #[must_use]
     pub fn explanation(&self) -> Option<&str> {
         self.evidence.first().map(|evidence| evidence.sentence.as_str()).or(self.reason.as_deref())
     }
 
     /// The exchange that shows the worst failure.
-    #[must_use]
     pub fn decisive(&self) -> Option<&ReportedExchange> {
         self.evidence.first()?.exchanges.first()
     }
 
     /// The number of failures of kinds without an example in the evidence.
-    #[must_use]
     pub fn further_failures(&self) -> usize {
         let shown: usize = self.evidence.iter().map(|evidence| evidence.count).sum();
         if self.evidence.is_empty() { 0 } else { self.failures.saturating_sub(shown) }
@@ -196,13 +184,11 @@ impl<'r> FromIterator<&'r RequirementReport> for Tally {
 
 impl Tally {
     /// The number of requirements with one of these outcomes.
-    #[must_use]
     pub fn count(&self, outcomes: &[Outcome]) -> usize {
         outcomes.iter().map(|outcome| self.0[*outcome as usize]).sum()
     }
 
     /// The number of requirements that were selected.
-    #[must_use]
     pub fn selected(&self) -> usize {
         self.count(&Outcome::ALL) - self.count(&[Outcome::NotSelected])
     }
@@ -210,7 +196,6 @@ impl Tally {
 
 impl Report {
     /// The sections of the specification, in its order.
-    #[must_use]
     pub fn outline(&self) -> Vec<Section<'_>> {
         let mut sections: Vec<Section<'_>> = Vec::new();
         for requirement in &self.requirements {
@@ -224,19 +209,16 @@ impl Report {
     }
 
     /// The requirements of one level, counted over all sections.
-    #[must_use]
     pub fn tally(&self, level: Level) -> Tally {
         self.requirements.iter().filter(|requirement| requirement.level == level).collect()
     }
 
     /// The verdict in a line: `violates: 58 of 60 stated requirements held, 2 broken, 1 inferred broken`.
-    #[must_use]
     pub fn headline(&self) -> String {
         format!("{}: {}", self.verdict_shown(), self.counts())
     }
 
     /// The numbers of requirements in a line: `58 of 60 stated requirements held, 2 broken, 1 inferred broken`.
-    #[must_use]
     pub fn counts(&self) -> String {
         use Outcome::{Gap, Held, KnownFailing, NotExercised, StaleKnownFailing, Violated, Warning};
         let (stated, inferred) = (self.tally(Level::Stated), self.tally(Level::Inferred));
@@ -257,7 +239,6 @@ impl Report {
     }
 
     /// The cost of the run in a line: requests with the key and without it, refusals, animals and time.
-    #[must_use]
     pub fn cost(&self) -> String {
         let with_key = self.requests_with_key.min(self.requests);
         let requests = match self.requests - with_key {
@@ -273,13 +254,11 @@ impl Report {
     }
 
     /// A requirement, if the catalogue of the report has it.
-    #[must_use]
     pub fn requirement(&self, id: &str) -> Option<&RequirementReport> {
         self.requirements.iter().find(|requirement| requirement.id == id)
     }
 
     /// The part of the requirements that was selected, unless it is all of them: `1 of 70 requirements selected, by --only orders.exists`.
-    #[must_use]
     pub fn part(&self) -> Option<String> {
         let Selection { selected, requirements, by } = &self.selection;
         let by = if by.is_empty() { String::new() } else { format!(", by {}", by.join(" ")) };
@@ -288,14 +267,12 @@ impl Report {
 
     /// The verdict, with the part of the requirements that was selected: `conforms (1 of 70 requirements selected, by --only
     /// orders.exists)`.
-    #[must_use]
     pub fn verdict_shown(&self) -> String {
         let part = self.part().map_or_else(String::new, |part| format!(" ({part})"));
         format!("{}{part}", self.verdict.as_str())
     }
 
     /// The side that was judged, to follow the profile in a line, such as `, side client`. Empty for the server.
-    #[must_use]
     pub fn side_judged(&self) -> &'static str {
         match self.side {
             Side::Server => "",
@@ -305,7 +282,6 @@ impl Report {
     }
 
     /// The address that was judged. Where clients were judged as well, with the party that is judged, or that alone violates.
-    #[must_use]
     pub fn subject(&self) -> String {
         // The port of a container means nothing after the run.
         let target = self.target.image.as_ref().unwrap_or(&self.target.base_url);
@@ -324,7 +300,6 @@ impl Report {
     }
 
     /// The requirements that make the run incomplete, by the reason why they were not exercised.
-    #[must_use]
     pub fn gaps_by_reason(&self) -> BTreeMap<&str, Vec<&str>> {
         let mut gaps: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for requirement in self.requirements.iter().filter(|requirement| requirement.is_gap()) {
@@ -335,7 +310,6 @@ impl Report {
 
     /// The broken requirements, except known failures, in the order in which to fix them: violations before warnings. Among each,
     /// requirements that hide others come first, and then requirements that share a cause or exchanges with most others.
-    #[must_use]
     pub fn to_fix(&self) -> Vec<&RequirementReport> {
         let broken: Vec<&RequirementReport> =
             self.requirements.iter().filter(|r| r.violation || r.is_warning()).collect();
@@ -353,13 +327,11 @@ impl Report {
     }
 
     /// The likely cause that explains every failure of a requirement, if there is one.
-    #[must_use]
     pub fn cause_of(&self, id: &str) -> Option<&Cause> {
         self.causes.iter().find(|cause| cause.requirements.iter().any(|explained| explained == id))
     }
 
     /// The facts about the implementation and the judge, as names and values. Unknown facts are left out.
-    #[must_use]
     pub fn identity(&self) -> Vec<(&'static str, String)> {
         let implementation = &self.target.implementation;
         let catalogue = &self.catalogue;
@@ -379,7 +351,6 @@ impl Report {
     }
 
     /// The part of a URL below the base URL; of a service with several addresses, the whole, which says where a request went.
-    #[must_use]
     pub fn shown_target<'u>(&self, url: &'u str) -> &'u str {
         if self.replicas.is_empty() { url.strip_prefix(&self.target.base_url).unwrap_or(url) } else { url }
     }

@@ -182,7 +182,6 @@ impl<'t> Presentation<'t> {
 
 /// The exchanges of a trace that was made with these options, as a report shows them: each with the `curl` command that repeats its request,
 /// and with bodies of at most 2,000 characters. Keys come from `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
-#[must_use]
 pub fn shown(trace: &Trace, options: &Options) -> Vec<ReportedExchange> {
     let presentation = Presentation::of_run(trace, options);
     trace.exchanges.iter().map(|exchange| presentation.evidence(exchange)).collect()

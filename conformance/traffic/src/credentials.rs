@@ -23,7 +23,6 @@ pub enum Found {
 
 /// The credentials of a request: of `Authorization` and fields like it, of cookies and forms, and whatever any other text of the request
 /// announces as one.
-#[must_use]
 pub fn of(request: &Request) -> Vec<Found> {
     let mut found = Vec::new();
     for value in request.authorizations() {

@@ -41,7 +41,6 @@ pub struct Writer {
 
 impl Head {
     /// The head for the recording of a trace. The keys of the context must be pseudonyms.
-    #[must_use]
     pub fn of(context: &Context, writer: Writer) -> Head {
         Head {
             format: FORMAT.to_owned(),

@@ -106,13 +106,11 @@ fn bytes(text: Option<String>, base64: Option<String>) -> Result<Vec<u8>, String
 }
 
 /// A head as a line, with its line break.
-#[must_use]
 pub fn head_line(head: &Head) -> String {
     line_of(head)
 }
 
 /// An exchange as a line, with its line break. The exchange must not contain a key.
-#[must_use]
 pub fn line(exchange: &Exchange) -> String {
     let Exchange { probe, step, request, outcome, sent_at, received_at, known, .. } = exchange;
     let (response, failure) = match outcome {

@@ -62,7 +62,6 @@ fn is_with_pseudonym(value: &str) -> bool {
 
 impl Pseudonyms {
     /// A collection without pseudonyms. The salt, of letters and digits, distinguishes the pseudonyms of different recordings.
-    #[must_use]
     pub fn new(salt: impl Into<String>) -> Pseudonyms {
         Pseudonyms { salt: salt.into(), ..Pseudonyms::default() }
     }
@@ -74,7 +73,6 @@ impl Pseudonyms {
     }
 
     /// The redactor for all secrets that have been learned.
-    #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.secrets
     }
@@ -163,7 +161,6 @@ fn is_distinct(key: &str) -> bool {
 
 /// Makes a trace of exchanges as they were recorded, with their keys replaced by pseudonyms. If all times are known, the exchanges are
 /// sorted by the time of sending.
-#[must_use]
 pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mut Pseudonyms) -> Trace {
     context.extent = context.extent.min(Extent::Complete);
     if exchanges.iter().all(|exchange| exchange.known.precision < Knowledge::NO_TIME) {
@@ -205,7 +202,6 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
 
 /// Exchanges for a recording that is written while there is traffic, with their keys replaced by pseudonyms. Facts that later exchanges
 /// may change, such as which keys are valid, are left to the reader of the recording.
-#[must_use]
 pub fn without_secrets(mut exchanges: Vec<Exchange>, base_url: &str, pseudonyms: &mut Pseudonyms) -> Vec<Exchange> {
     pseudonyms.learn(&exchanges, base_url);
     find_misplaced(&mut exchanges, pseudonyms, |_| false);

@@ -40,7 +40,6 @@ enum Command {
 }
 
 /// The command line's definition, for completions and man pages.
-#[must_use]
 pub fn command() -> clap::Command {
     Cli::command()
 }

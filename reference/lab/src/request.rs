@@ -64,7 +64,6 @@ impl Request {
     }
 
     /// Returns true for `POST /pets`.
-    #[must_use]
     pub fn is_create(&self) -> bool {
         self.method == Method::POST && self.path == "/pets"
     }
@@ -100,7 +99,6 @@ impl Request {
     }
 
     /// Returns true for `GET /store/orders`.
-    #[must_use]
     pub fn is_orders(&self) -> bool {
         self.method == Method::GET && self.path == "/store/orders"
     }
@@ -170,13 +168,11 @@ impl Request {
     }
 
     /// The value of `Authorization`; empty for none.
-    #[must_use]
     pub fn authorization(&self) -> &str {
         self.header("authorization")
     }
 
     /// The value of a header field; empty for none.
-    #[must_use]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
@@ -215,7 +211,6 @@ impl Request {
     }
 
     /// The body, if it is a JSON object.
-    #[must_use]
     pub fn object(&self) -> Option<Map<String, Value>> {
         match self.json()? {
             Value::Object(members) => Some(members),

@@ -48,14 +48,12 @@ pub struct Response {
 
 impl Response {
     /// A response without header fields and body.
-    #[must_use]
     pub fn new(status: u16) -> Response {
         let (headers, body, delivery) = (HeaderMap::new(), Vec::new(), Delivery::Whole);
         Response { status, headers, body, delivery, delay: Duration::ZERO }
     }
 
     /// An Error with this status.
-    #[must_use]
     pub fn error(status: u16) -> Response {
         let mut response = Response::new(status);
         response.refuse(status);
@@ -63,7 +61,6 @@ impl Response {
     }
 
     /// The body, if it is JSON.
-    #[must_use]
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
@@ -112,13 +109,11 @@ impl Response {
     }
 
     /// The value of a header field; empty for none.
-    #[must_use]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
 
     /// The value of a header field as a number.
-    #[must_use]
     pub fn number_of(&self, name: &str) -> i64 {
         self.header(name).parse().unwrap_or_default()
     }

@@ -72,7 +72,6 @@ impl ServerState {
     }
 
     /// The server's time, in Unix seconds.
-    #[must_use]
     pub fn now(&self) -> i64 {
         i64::try_from(self.clock().now()).unwrap_or(i64::MAX)
     }
@@ -174,7 +173,6 @@ impl ServerState {
     }
 
     /// The key that a request presents, if it is in force.
-    #[must_use]
     pub fn key_of(&self, request: &Request) -> Option<Arc<Key>> {
         self.shared.app.keys.authenticate(&request.headers).ok()
     }

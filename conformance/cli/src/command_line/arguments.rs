@@ -311,7 +311,6 @@ pub(super) enum Command {
 }
 
 /// The command line's definition, for help, completions and man pages.
-#[must_use]
 pub fn command() -> clap::Command {
     Arguments::command().mut_args(|arg| {
         let is_switch = arg.get_value_parser().type_id() == std::any::TypeId::of::<bool>();

@@ -72,7 +72,6 @@ fn plan(options: &Options, target: &str) -> String {
 }
 
 /// The base URL, with the number of replicas of the service.
-#[must_use]
 pub(super) fn target(options: &Options) -> String {
     let base_url = &options.transport.base_url;
     match options.transport.replicas.len() {

@@ -5,7 +5,6 @@ use super::parse::parse;
 use crate::image::Prepare;
 
 /// The program `conform`: runs the judge with the arguments of the process. `--image` starts containers if the program can prepare them.
-#[must_use]
 pub fn start(prepare: Option<Prepare>) -> std::process::ExitCode {
     let judged = parse(std::env::args_os()).and_then(|invocation| complete(invocation.run_with(prepare)));
     judged.unwrap_or_else(|code| code).into()

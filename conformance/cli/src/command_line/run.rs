@@ -53,25 +53,21 @@ pub struct Invocation {
 
 impl Invocation {
     /// Returns true if the command line names a target.
-    #[must_use]
     pub fn has_target(&self) -> bool {
         self.arguments.base_url.is_some() || self.judges_an_image()
     }
 
     /// Returns true if the target is a container image to start, which only a program with [`Prepare`] does.
-    #[must_use]
     pub fn judges_an_image(&self) -> bool {
         self.arguments.container.image.is_some()
     }
 
     /// The profile.
-    #[must_use]
     pub fn profile(&self) -> Profile {
         self.arguments.profile
     }
 
     /// The plan, if one is named.
-    #[must_use]
     pub fn plan(&self) -> Option<&Plan> {
         self.arguments.plan.as_ref()
     }

@@ -86,7 +86,6 @@ pub struct ChoiceRow {
 }
 
 /// Compares reports. There must be at least one.
-#[must_use]
 pub fn compare(mut inputs: Vec<Input>) -> Comparison {
     // A run that sent nothing has no time, and comes first.
     inputs.sort_by_cached_key(|input| (column::key(&input.report), input.report.started_at, input.file.clone()));
@@ -107,7 +106,6 @@ pub fn compare(mut inputs: Vec<Input>) -> Comparison {
 
 /// The comparison as GitHub-flavoured Markdown: for a page of a wiki, or a job summary. The columns of the tables are numbered, because
 /// names are long.
-#[must_use]
 pub fn markdown(comparison: &Comparison) -> String {
     // Every value is a string or a number, and writing to a String cannot fail.
     comparison.render().unwrap_or_default()

@@ -90,7 +90,6 @@ pub struct ChoiceChange {
 }
 
 /// Compares two reports.
-#[must_use]
 pub fn compare(before: &Report, after: &Report) -> Difference {
     // The identifiers of both reports, each once, in the order of the specification.
     let removed = before.requirements.iter().filter(|removed| after.requirement(&removed.id).is_none());

@@ -13,7 +13,6 @@ use animal_store_rules::verdict::Status;
 const WIDTH: usize = 80;
 
 /// The difference with ANSI colours; a stream that is no terminal strips them.
-#[must_use]
 pub fn render(difference: &Difference) -> Printable {
     Printable::styled(&written(|out| write(out, difference)))
 }

@@ -27,7 +27,6 @@ fn read() -> Result<Trace, Unreadable> {
 }
 
 /// The example for a requirement, as reports show exchanges.
-#[must_use]
 pub fn shown(requirement: &Requirement) -> Vec<ReportedExchange> {
     let trace = trace(requirement);
     let key = trace.context.keys.iter().next().map_or("", ApiKey::reveal);
@@ -37,7 +36,6 @@ pub fn shown(requirement: &Requirement) -> Vec<ReportedExchange> {
 }
 
 /// The example for a requirement, as a trace of lawful exchanges; empty if it cannot be observed over HTTP.
-#[must_use]
 pub fn trace(requirement: &Requirement) -> Trace {
     let named = |name: &String| EXAMPLES.exchanges.iter().find(|exchange| exchange.step == *name);
     let exchanges = requirement.example.iter().filter_map(named).zip(1..);

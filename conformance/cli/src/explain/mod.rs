@@ -48,7 +48,6 @@ pub struct ExplainedNearMiss {
 }
 
 /// Explains a requirement.
-#[must_use]
 pub fn explain(requirement: &'static Requirement) -> Explanation {
     let rows = near_misses::of_requirement(&requirement.id);
     let near_miss = |row: &NearMiss| ExplainedNearMiss { request: row.step(Target::List), reader: row.reader };
@@ -62,7 +61,6 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
 }
 
 /// The requirements by section, a line each, with ANSI styles.
-#[must_use]
 pub fn list(requirements: &[&Requirement]) -> Printable {
     let list = written(|out| {
         let width = requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
@@ -88,7 +86,6 @@ pub fn list(requirements: &[&Requirement]) -> Printable {
 }
 
 /// An explanation as text, with ANSI styles.
-#[must_use]
 pub fn text(explanation: &Explanation) -> Printable {
     Printable::styled(&written(|out| write_text(out, explanation)))
 }

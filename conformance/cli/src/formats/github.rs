@@ -14,7 +14,6 @@ const MOST: usize = 10;
 const LONGEST: usize = 4_000;
 
 /// An annotation for each broken requirement, and one with the verdict.
-#[must_use]
 pub fn render(report: &Report) -> String {
     let selected = |wanted: fn(&RequirementReport) -> bool| -> Vec<&RequirementReport> {
         report.requirements.iter().filter(|requirement| wanted(requirement)).collect()

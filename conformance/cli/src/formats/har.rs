@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use animal_store_conformance::report::{Report, ReportedBody, ReportedExchange, ReportedRequest, ReportedResponse};
 
 /// Every exchange of the run. A body that the report truncates has a comment.
-#[must_use]
 pub fn render(report: &Report) -> String {
     let facts = report.identity().into_iter().map(|(name, value)| format!("; {name}: {value}"));
     let part = report.part().map_or_else(String::new, |part| format!(", {part}"));

@@ -21,7 +21,6 @@ const LONGEST: usize = 2_000;
 const LONGEST_COMMAND: usize = 8_000;
 
 /// The report for a job summary.
-#[must_use]
 pub fn render(report: &Report) -> String {
     let (violations, warnings) = report.to_fix().into_iter().partition(|requirement| requirement.violation);
     let known = report.requirements.iter().filter(|r| r.selected && r.status == Status::KnownFailing).collect();

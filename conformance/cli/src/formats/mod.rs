@@ -32,7 +32,6 @@ pub struct Format {
 
 impl Format {
     /// Renders a report. No character of the document can control a terminal or hide text.
-    #[must_use]
     pub fn render(&self, report: &Report) -> Printable {
         (self.gate)(&(self.render)(report))
     }
@@ -55,13 +54,11 @@ pub static FORMATS: &[Format] = &[
 ];
 
 /// The format of this name.
-#[must_use]
 pub fn named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 /// The names of the formats, for a message: `json, html`.
-#[must_use]
 pub fn names() -> String {
     FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }

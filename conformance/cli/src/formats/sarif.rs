@@ -22,7 +22,6 @@ use animal_store_rules::verdict::Status;
 const ARTIFACT: &str = "conform.toml";
 
 /// The report for code scanning.
-#[must_use]
 pub fn render(report: &Report) -> String {
     let rules: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.level != Level::Open).collect();
     let results =

@@ -152,7 +152,6 @@ impl Proxy {
     }
 
     /// The base URL that clients on this machine use.
-    #[must_use]
     pub fn base_url(&self) -> String {
         let mut address = self.forwarder.address;
         match address.ip() {

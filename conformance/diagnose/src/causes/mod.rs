@@ -40,7 +40,6 @@ pub struct Cause {
 const MAX_EXCHANGES: usize = 4;
 
 /// The likely causes of the failures of a trace; the cause that explains most comes first.
-#[must_use]
 pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[RequirementVerdict]) -> Vec<Cause> {
     let broken = Broken { facts, fleet, verdicts };
     if broken.failures().next().is_none() {

@@ -138,7 +138,6 @@ fn every_part() -> Vec<RunPart> {
 
 impl Requirement {
     /// The part of the identifier before the dot.
-    #[must_use]
     pub fn area(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
     }
@@ -178,13 +177,11 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
 });
 
 /// The compiled-in catalogue.
-#[must_use]
 pub fn catalogue() -> &'static Catalogue {
     &CATALOGUE
 }
 
 /// The name most like a misspelt one, if their Jaro-Winkler similarity is more than this.
-#[must_use]
 pub fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>, least: f64) -> Option<&'n str> {
     let rated = names.map(|name| (strsim::jaro_winkler(name, typed), name));
     rated.filter(|(likeness, _)| *likeness > least).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
@@ -192,13 +189,11 @@ pub fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>, least: f64
 
 impl Catalogue {
     /// The SHA-256 of the catalogue in hexadecimal. Two programs with the same digest judge by the same requirements.
-    #[must_use]
     pub fn digest(&self) -> &'static str {
         env!("REQUIREMENTS_DIGEST")
     }
 
     /// The requirement with this identifier.
-    #[must_use]
     pub fn get(&self, id: &str) -> Option<&Requirement> {
         self.requirements.iter().find(|requirement| requirement.id == id)
     }
@@ -209,13 +204,11 @@ impl Catalogue {
     }
 
     /// Returns true if a pattern, as `--only` and `--skip` take it, is an identifier or the beginning of one.
-    #[must_use]
     pub fn knows(&self, pattern: &str) -> bool {
         !pattern.is_empty() && self.requirements.iter().any(|requirement| requirement.id.starts_with(pattern))
     }
 
     /// The identifier or area nearest to a misspelt pattern, for the error message.
-    #[must_use]
     pub fn nearest(&self, pattern: &str) -> Option<&str> {
         // A pattern without a dot means an area.
         let has_dot = pattern.contains('.');
@@ -224,7 +217,6 @@ impl Catalogue {
     }
 
     /// The end of the error message about a misspelt pattern: the identifier that was probably meant, or the command that lists all.
-    #[must_use]
     pub fn did_you_mean(&self, pattern: &str) -> String {
         match self.nearest(pattern) {
             Some(candidate) => format!("; did you mean {candidate}?"),

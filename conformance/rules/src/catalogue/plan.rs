@@ -31,13 +31,11 @@ pub struct Plan {
 
 impl Plan {
     /// The plan's name in lower case.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
     /// The limits of the plan. `None` for an enterprise plan whose limits were not given.
-    #[must_use]
     pub fn plan_limits(&self) -> Option<PlanLimits> {
         self.plan_limits
     }

@@ -104,7 +104,6 @@ pub struct Scope {
 
 impl Scope {
     /// Returns true if the scope selects a requirement.
-    #[must_use]
     pub fn selects(&self, id: &str) -> bool {
         (self.only.is_empty() || begins_with_any(id, &self.only)) && self.admits(id)
     }
@@ -120,14 +119,12 @@ impl Scope {
     }
 
     /// Returns true if a run of this scope sends unknown keys.
-    #[must_use]
     pub fn sends_unknown_keys(&self) -> bool {
         let sends = |entry: &Requirement| entry.effect == Some(Effect::UnknownKeys) && self.admits(&entry.id);
         catalogue().requirements.iter().any(sends)
     }
 
     /// Returns true if a run of this scope sends a part.
-    #[must_use]
     pub fn needs(&self, part: RunPart) -> bool {
         let mut of_server = catalogue().of(Party::Server);
         // Without a selection, a run also observes which choices the server has made.
@@ -139,13 +136,11 @@ impl Scope {
     }
 
     /// Returns true if [`Scope::skip`] leaves a requirement out.
-    #[must_use]
     pub fn skips(&self, id: &str) -> bool {
         begins_with_any(id, &self.skip)
     }
 
     /// Returns true if the scope selects any requirement of a side.
-    #[must_use]
     pub fn selects_any_of(&self, side: Side) -> bool {
         catalogue().requirements.iter().any(|requirement| side.has(requirement.party) && self.selects(&requirement.id))
     }

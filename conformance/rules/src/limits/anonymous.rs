@@ -20,7 +20,6 @@ const CONCLUSIVE: u64 = 3;
 
 impl Anonymous {
     /// Finds the refusals of callers without a valid key that an exhausted allowance explains.
-    #[must_use]
     pub fn new(history: &History<'_>) -> Anonymous {
         let callers: Vec<&Entry<'_>> =
             history.entries.iter().filter(|entry| entry.credential.is_invalid() && entry.status().is_some()).collect();
@@ -42,7 +41,6 @@ impl Anonymous {
     }
 
     /// Returns true if an entry is the refusal of a caller without a valid key, and the allowance was exhausted.
-    #[must_use]
     pub fn explains(&self, entry: &Entry<'_>) -> bool {
         self.explained.contains(&entry.exchange.number)
     }

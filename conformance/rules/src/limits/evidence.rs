@@ -7,7 +7,6 @@ use crate::trace::rate_limit::Window;
 
 impl Finding<'_> {
     /// The requirement that the contradiction breaks first.
-    #[must_use]
     pub fn requirement(&self) -> &'static str {
         match self.kind {
             Kind::Figure => "headers.limit-figure",
@@ -22,7 +21,6 @@ impl Finding<'_> {
     }
 
     /// The requirement that is broken, in words: "at most 60 requests in one window".
-    #[must_use]
     pub fn expected(&self) -> Sentence {
         match self.kind {
             Kind::Figure => "a Limit that is a figure of the plan".into(),
@@ -45,7 +43,6 @@ impl Finding<'_> {
     }
 
     /// The response that breaks the requirement, in words: "429 after 31 s". Empty if the finding has no exchange.
-    #[must_use]
     pub fn found(&self) -> Sentence {
         let Some(first) = self.entries.first() else { return "".into() };
         match self.kind {

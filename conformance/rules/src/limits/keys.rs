@@ -22,19 +22,16 @@ pub struct Answer<'h> {
 
 impl Answer<'_> {
     /// Returns true if this exchange was complete before the other request was sent.
-    #[must_use]
     pub fn precedes(&self, other: &Answer<'_>) -> bool {
         self.entry.precedes(other.entry)
     }
 
     /// The time until Reset in seconds by the server's clock, or `None` without a `Date`.
-    #[must_use]
     pub fn ahead(&self) -> Option<i64> {
         Some(self.window.reset - self.entry.server_time()?.as_second())
     }
 
     /// The time until Reset in seconds when the answer goes out: by the server's clock, else by the judge's.
-    #[must_use]
     pub fn left(&self) -> i64 {
         self.window.reset - self.entry.answered_at().as_second()
     }
@@ -46,7 +43,6 @@ impl Answer<'_> {
 }
 
 /// The first of these answers, and each further one whose request was sent after the answer selected before was complete.
-#[must_use]
 pub fn one_after_another<'a, 'h: 'a>(answers: impl IntoIterator<Item = &'a Answer<'h>>) -> Vec<Answer<'h>> {
     let mut chain: Vec<Answer<'h>> = Vec::new();
     for answer in answers {
@@ -66,7 +62,6 @@ pub struct Limiter<'h> {
 
 impl<'h> Limiter<'h> {
     /// Divides the requests of a history by key.
-    #[must_use]
     pub fn new(history: &'h History<'h>) -> Limiter<'h> {
         let mut by_key = vec![Vec::new(); history.context.keys.len()];
         for entry in &history.entries {
@@ -81,31 +76,26 @@ impl<'h> Limiter<'h> {
     }
 
     /// The limits of each key, in the order of the context.
-    #[must_use]
     pub fn keys(&self) -> &[KeyLimits<'h>] {
         &self.keys
     }
 
     /// The allowance of callers without a valid key.
-    #[must_use]
     pub fn anonymous(&self) -> &Anonymous {
         &self.anonymous
     }
 
     /// The limits of the key with this index in the context.
-    #[must_use]
     pub fn key(&self, index: usize) -> Option<&KeyLimits<'h>> {
         self.keys.get(index)
     }
 
     /// The limits of the key that a request came with, if it was a valid key in the described form.
-    #[must_use]
     pub fn limits_of(&self, entry: &Entry<'_>) -> Option<&KeyLimits<'h>> {
         self.key(entry.key()?)
     }
 
     /// The limits of a key's plan, as far as they are known.
-    #[must_use]
     pub fn plan_limits(&self, index: usize) -> Option<PlanLimits> {
         self.key(index)?.plan_limits()
     }
@@ -148,19 +138,16 @@ impl<'h> KeyLimits<'h> {
     }
 
     /// The index of the key in the context.
-    #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// The answers of operations to the key with readable rate-limit header fields, in the order of sending.
-    #[must_use]
     pub fn answers(&self) -> &[Answer<'h>] {
         &self.answers
     }
 
     /// The number of requests of operations that were refused for the rate, with or without readable header fields.
-    #[must_use]
     pub fn refused(&self) -> usize {
         self.refused
     }

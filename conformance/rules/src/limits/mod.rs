@@ -55,14 +55,12 @@ pub struct Finding<'h> {
 
 impl Finding<'_> {
     /// The window that the exchange at this index of `entries` reports.
-    #[must_use]
     pub fn window(&self, place: usize) -> Option<Window> {
         self.entries.get(place)?.window()
     }
 
     /// Returns true if a Reset moved only after the Reset before it had passed, although its window, for example a day, cannot have
     /// ended.
-    #[must_use]
     pub fn is_new_end(&self) -> bool {
         let Some(earlier) = self.window(1).filter(|_| self.kind == Kind::ResetMoves) else { return false };
         self.entries[0].answered_at().as_second() >= earlier.reset - Tolerance::CLOCK_SLACK.seconds()
@@ -95,7 +93,6 @@ impl<'h> Explanation<'h> {
     ///
     /// A response that repeats an earlier one may be a copy from a cache. If fewer contradictions remain without the reports of the copies,
     /// they are ignored, and each copy is one contradiction instead.
-    #[must_use]
     pub(crate) fn of(
         parts: &[(&'h Entry<'h>, Part)],
         plan: Option<PlanLimits>,
@@ -158,7 +155,6 @@ impl<'h> Explanation<'h> {
 
     /// The findings, if all of them show that a Reset has restored nothing and chance does not explain them: there are at least two, or one
     /// with so large a count that other clients are unlikely to have used exactly that number since.
-    #[must_use]
     pub fn not_restored(&self) -> &[Finding<'h>] {
         let is_all = self.findings.iter().all(|finding| finding.kind == Kind::NotRestored);
         if is_all && self.restores_nothing { &self.findings } else { &[] }
@@ -166,7 +162,6 @@ impl<'h> Explanation<'h> {
 
     /// Returns true if each Reset is a minute after the newest request, and nothing shows whether the count is a log. A window whose end is
     /// always a minute from now looks like a log until it ends.
-    #[must_use]
     pub fn may_be_draining(&self) -> bool {
         let is_drain = self.hypothesis.cut == Cut::Drain;
         is_drain && !self.outlasts_a_window && self.of_kinds(&[Kind::ResetOff, Kind::ResetMoves]).next().is_none()

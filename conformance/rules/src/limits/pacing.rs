@@ -8,7 +8,6 @@ use crate::tolerance::Tolerance;
 
 impl KeyLimits<'_> {
     /// The limit of the minute, where the last answer reports the day and the plan is known.
-    #[must_use]
     pub fn minute_behind_day(&self) -> Option<u64> {
         let last = self.answers().last()?;
         let plan_limits = self.plan_limits().filter(|_| self.reports_day(last))?;
@@ -16,7 +15,6 @@ impl KeyLimits<'_> {
     }
 
     /// The number of requests of this run that may count against the minute that ends now.
-    #[must_use]
     pub fn sent_in_minute(&self, now: Timestamp) -> u64 {
         let longest = Tolerance::LONGEST_MINUTE.duration();
         let recent = self.history.entries.iter().filter(|entry| now.duration_since(entry.exchange.sent_at) <= longest);
@@ -24,7 +22,6 @@ impl KeyLimits<'_> {
     }
 
     /// The time until the window of the last answer ends, if its Reset lies within a minute.
-    #[must_use]
     pub fn minute_left(&self, now: Timestamp) -> Option<SignedDuration> {
         let last = self.answers().last()?;
         if last.is_far() {
@@ -37,7 +34,6 @@ impl KeyLimits<'_> {
 
     /// The time from a 429 to the end of its window: until Reset. If the header fields report a day that is not exhausted, the minute is
     /// exhausted, and the time is a minute.
-    #[must_use]
     pub fn window_ends_in(&self, limited: &Answer<'_>) -> SignedDuration {
         if self.reports_day(limited) && limited.window.remaining > 0 {
             return Tolerance::MINUTE.duration();
@@ -47,7 +43,6 @@ impl KeyLimits<'_> {
 
     /// Returns true if the window of the last answer, or the minute that ends now, has admitted more than its limit, so that a probe need
     /// not wait for a refusal. A minute touches two windows at most.
-    #[must_use]
     pub fn is_over_admitted(&self, now: Timestamp) -> bool {
         self.is_last_window_over_admitted() || self.admits_two_minutes_at_once(now)
     }

@@ -7,7 +7,6 @@ use crate::trace::rate_limit::Window;
 
 impl KeyLimits<'_> {
     /// The limits of the key's plan: named by the user for the main key, else learnt from the reported limits.
-    #[must_use]
     pub fn plan_limits(&self) -> Option<PlanLimits> {
         *self.plan_limits.get_or_init(|| {
             let named = self.history.context.plan_limits.filter(|_| self.index == 0);
@@ -16,13 +15,11 @@ impl KeyLimits<'_> {
     }
 
     /// The limits of the key's plan, if no answer that a sample lacks can contradict them.
-    #[must_use]
     pub fn certain_plan_limits(&self) -> Option<PlanLimits> {
         if self.history.is_sample() { self.history.context.plan_limits } else { self.plan_limits() }
     }
 
     /// Returns true if the header fields of an answer report the day and not the minute: by the plan, else by the distance of Reset.
-    #[must_use]
     pub fn reports_day(&self, answer: &Answer<'_>) -> bool {
         match self.plan_limits() {
             Some(PlanLimits { per_minute, per_day }) => answer.window.limit == per_day && per_day != per_minute,

@@ -16,7 +16,6 @@ pub struct SpentByAnother<'h> {
 
 impl<'h> Limiter<'h> {
     /// The refusals of a key that only the requests of the run's other keys explain.
-    #[must_use]
     pub fn spent_by_another(&self, index: usize) -> Vec<SpentByAnother<'h>> {
         let Some(key) = self.key(index).filter(|key| key.refused() > 0 && self.counts_keys_together()) else {
             return Vec::new();

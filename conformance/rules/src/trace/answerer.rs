@@ -23,7 +23,6 @@ pub enum Doubt {
 
 impl Doubt {
     /// The doubt about the outcome of an exchange, if there is one. `has_limits` is true if the service sends rate-limit header fields.
-    #[must_use]
     pub fn of(exchange: &Exchange, has_limits: bool) -> Option<Doubt> {
         match &exchange.outcome {
             Outcome::Response(response) => (has_limits && is_of_intermediary(response.status, shows_limits(response)))
@@ -112,13 +111,11 @@ pub fn end_run(trace: &mut Trace) {
 /// Returns true if a response has the signs of an intermediary: a proxy asks for its own credentials, a balancer cannot reach the service,
 /// a network demands a login (RFC 6585, section 6), or a content delivery network states with 520 to 530 what is wrong with the service. A
 /// response with the rate-limit fields of the service is its own.
-#[must_use]
 pub fn is_of_intermediary(status: u16, has_limits: bool) -> bool {
     !has_limits && matches!(status, 407 | 502..=504 | 511 | 520..=530)
 }
 
 /// Returns true if a response has any of the rate-limit header fields.
-#[must_use]
 pub fn shows_limits(response: &Response) -> bool {
     FIELDS.into_iter().any(|name| response.header(name).is_some())
 }
@@ -137,7 +134,6 @@ const NAMES: [(&str, &str); 9] = [
 ];
 
 /// The likely name of the intermediary that sent a response: `nginx`, for example.
-#[must_use]
 pub fn name_of(response: &Response) -> String {
     if let Some((_, name)) = NAMES.into_iter().find(|(field, _)| response.header(field).is_some()) {
         return name.to_owned();

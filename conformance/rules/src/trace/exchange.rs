@@ -58,7 +58,6 @@ pub struct Body {
 
 impl Request {
     /// A request without credential, query or body.
-    #[must_use]
     pub fn new(method: &str, path: impl Into<String>) -> Request {
         Request {
             method: method.to_owned(),
@@ -113,7 +112,6 @@ impl Request {
     }
 
     /// Returns true if the body is sent in chunks, so that no length precedes it.
-    #[must_use]
     pub fn is_chunked(&self) -> bool {
         self.further(TRANSFER_ENCODING).next().is_some()
     }
@@ -148,7 +146,6 @@ impl Request {
     }
 
     /// Path and query, as they follow the base URL.
-    #[must_use]
     pub fn target(&self) -> String {
         match &self.query {
             Some(query) => format!("{}?{query}", self.path),
@@ -184,13 +181,11 @@ impl Response {
     }
 
     /// The first value of a header field, given in lower case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
     /// The media type without parameters, in lower case; where several fields name different ones, all of them: `text/html and text/plain`.
-    #[must_use]
     pub fn media_type(&self) -> Option<String> {
         let mut named: Vec<String> = Vec::new();
         for value in self.values("content-type") {
@@ -203,7 +198,6 @@ impl Response {
     }
 
     /// The last content coding that the body is labelled with, unless it is `identity`.
-    #[must_use]
     pub fn content_coding(&self) -> Option<&str> {
         let codings = self.values("content-encoding").flat_map(|value| value.split(',')).map(str::trim);
         codings.filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).last()
@@ -211,7 +205,6 @@ impl Response {
 
     /// The content coding of a body that the judge cannot decode, if it has one. The judge decodes gzip, so a body that is labelled as gzip
     /// and is not JSON is a defect of the response.
-    #[must_use]
     pub fn unreadable_coding(&self) -> Option<&str> {
         let coding = self.content_coding().filter(|_| !self.body.is_empty() && Json::parse(&self.body).is_err())?;
         (!is_gzip(self.header("content-encoding")?)).then_some(coding)
@@ -219,20 +212,17 @@ impl Response {
 
     /// Returns true if the body is longer than the judge reads although it would have ended: it has an announced length, or its chunks have
     /// long extensions.
-    #[must_use]
     pub fn is_too_long(&self) -> bool {
         self.cut && (self.header("content-length").is_some() || self.body.is_empty())
     }
 
     /// The server's time by its `Date` header field, to the second.
-    #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
         http_date::read(self.header("date")?)
     }
 }
 
 /// Returns true if a value of `Content-Encoding` names gzip only.
-#[must_use]
 pub fn is_gzip(coding: &str) -> bool {
     ["gzip", "x-gzip"].iter().any(|name| coding.trim().eq_ignore_ascii_case(name))
 }
@@ -324,7 +314,6 @@ pub struct Exchange {
 impl Exchange {
     /// Returns true if the response may be lost: the connection ended before the server had read a body that is longer than what the
     /// buffers of a connection take. A server may refuse such a body unread.
-    #[must_use]
     pub fn may_have_lost_its_response(&self) -> bool {
         const BUFFERED: usize = 64 * 1024;
         let is_reset = matches!(&self.outcome, Outcome::Failed(failure) if failure.kind == FailureKind::Reset);
@@ -332,14 +321,12 @@ impl Exchange {
     }
 
     /// The identifier of the animal that the response shows as created.
-    #[must_use]
     pub fn created_id(&self) -> Option<i64> {
         let response = self.response().filter(|response| response.status == 201)?;
         Json::parse(&response.body).ok()?.get("id")?.as_int64()
     }
 
     /// The response, if there is one.
-    #[must_use]
     pub fn response(&self) -> Option<&Response> {
         match &self.outcome {
             Outcome::Response(response) => Some(response),
@@ -348,19 +335,16 @@ impl Exchange {
     }
 
     /// The response, if the service gave it and not an intermediary.
-    #[must_use]
     pub fn service_response(&self) -> Option<&Response> {
         self.response().filter(|_| self.known.answerer == Answerer::Service)
     }
 
     /// The status code, if there is a response.
-    #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.response().map(|response| response.status)
     }
 
     /// The server's time when it answered: its `Date`, or without one the time of receipt by the judge's clock.
-    #[must_use]
     pub fn answered_at(&self) -> Timestamp {
         self.response().and_then(Response::date).unwrap_or(self.received_at)
     }

@@ -7,7 +7,6 @@
 use jiff::Timestamp;
 
 /// Reads an HTTP-date in the preferred form or one of the two obsolete ones.
-#[must_use]
 pub fn read(text: &str) -> Option<Timestamp> {
     Timestamp::try_from(httpdate::parse_http_date(text).ok()?).ok()
 }

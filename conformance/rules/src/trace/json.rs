@@ -22,7 +22,6 @@ const MAX_DEPTH: usize = 32;
 pub const MAX_VALUES: usize = 100_000;
 
 /// The number of values of a JSON text, names of members included, as an estimate that is never too low. It takes one pass over the bytes.
-#[must_use]
 pub fn count_values(text: &[u8]) -> usize {
     1 + outside_strings(text).filter(|byte| matches!(byte, b'[' | b'{' | b',' | b':')).count()
 }
@@ -148,7 +147,6 @@ impl Json {
     }
 
     /// The member of an object. Of duplicates the last counts, as in most parsers.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Json> {
         match self {
             Json::Object(members) => members.iter().rev().find(|(member, _)| member == name).map(|(_, value)| value),
@@ -157,14 +155,12 @@ impl Json {
     }
 
     /// The name of a member that differs from this one only in case.
-    #[must_use]
     pub fn name_in_another_case(&self, name: &str) -> Option<&str> {
         let Json::Object(members) = self else { return None };
         members.iter().map(|(member, _)| member.as_str()).find(|member| member.eq_ignore_ascii_case(name))
     }
 
     /// The text of a string.
-    #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Json::String(text) => Some(text),
@@ -173,7 +169,6 @@ impl Json {
     }
 
     /// The value of a number that is whole and within int64. `7.0` and `70e-1` are 7.
-    #[must_use]
     pub fn as_int64(&self) -> Option<i64> {
         match self {
             Json::Number(Number { whole: Whole::Int64(value), .. }) => Some(*value),
@@ -182,7 +177,6 @@ impl Json {
     }
 
     /// The kind of the value with an article, for sentences.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",

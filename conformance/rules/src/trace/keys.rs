@@ -33,7 +33,6 @@ impl ApiKey {
     }
 
     /// The key itself, for the wire only.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -54,7 +53,6 @@ pub struct Keys {
 
 impl Keys {
     /// The index of a key in the list, if the list has it.
-    #[must_use]
     pub fn place_of(&self, key: &str) -> Option<usize> {
         self.places.get(key).copied()
     }

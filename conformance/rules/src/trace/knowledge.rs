@@ -39,7 +39,6 @@ impl FactSet {
     pub const NONE: FactSet = FactSet(0);
 
     /// The set of these facts.
-    #[must_use]
     pub const fn of(facts: &[Fact]) -> FactSet {
         let (mut set, mut at) = (0, 0);
         // `const fn` has no iterators.

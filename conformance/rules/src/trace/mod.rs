@@ -82,7 +82,6 @@ pub struct LeftOut {
 
 impl Context {
     /// The context of a service at a base URL without keys and without a plan, in which animals can be created in the category 1.
-    #[must_use]
     pub fn new(extent: Extent, base_url: impl Into<String>) -> Context {
         Context {
             extent,
@@ -105,14 +104,12 @@ impl Context {
     }
 
     /// The identifier that a request of the run carries in [`REQUEST_ID`], by the number of its exchange.
-    #[must_use]
     pub fn request_id(&self, number: usize) -> Option<String> {
         let mark = self.name_mark.as_ref().filter(|_| self.extent == Extent::Run)?;
         Some(format!("conform-{mark}-{number}"))
     }
 
     /// The address that a request was sent to.
-    #[must_use]
     pub fn address_of(&self, request: &Request) -> &str {
         self.addresses().nth(request.replica.unwrap_or_default()).unwrap_or(&self.base_url)
     }
@@ -126,7 +123,6 @@ impl fmt::Debug for Trace {
 
 /// A hash of a value. It is equal in every run of one program.
 #[doc(hidden)]
-#[must_use]
 pub fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

@@ -44,7 +44,6 @@ impl Field {
     }
 
     /// The value, if it is an integer.
-    #[must_use]
     pub fn integer(&self) -> Option<i64> {
         match self {
             Field::Integer(integer) => Some(*integer),
@@ -65,7 +64,6 @@ pub struct RateHeaders {
 }
 
 /// Reads the rate-limit header fields of a response.
-#[must_use]
 pub fn read(response: &Response) -> RateHeaders {
     RateHeaders {
         limit: Field::read(response, LIMIT),
@@ -95,7 +93,6 @@ impl Window {
 
 impl RateHeaders {
     /// The three fields with their names, in the order of [`FIELDS`].
-    #[must_use]
     pub fn fields(&self) -> [(&'static str, &Field); 3] {
         [
             ("X-RateLimit-Limit", &self.limit),
@@ -105,7 +102,6 @@ impl RateHeaders {
     }
 
     /// The window, if all three fields are integers and neither the limit nor the remaining number is negative.
-    #[must_use]
     pub fn window(&self) -> Option<Window> {
         Some(Window {
             limit: self.limit.integer()?.try_into().ok()?,

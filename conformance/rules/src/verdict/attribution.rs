@@ -57,7 +57,6 @@ pub enum Attribution {
 
 impl Attribution {
     /// The attribution as the end of a sentence.
-    #[must_use]
     pub fn sentence(&self) -> &str {
         match self {
             Attribution::Only { sentence, .. } | Attribution::Across { sentence, .. } => sentence,

@@ -33,7 +33,6 @@ pub struct Finding {
 
 /// The failures of a requirement by kind: the worst kind first, and among equally bad kinds the plainest. `attribute` returns the
 /// replicas that show the failures of one kind.
-#[must_use]
 pub(super) fn findings(
     facts: &Facts<'_>,
     failures: &[Failure],

@@ -78,7 +78,6 @@ pub struct RequirementVerdict {
 
 impl RequirementVerdict {
     /// Returns true if this verdict makes the candidate violate.
-    #[must_use]
     pub fn is_violation(&self, strict: bool) -> bool {
         self.selected
             && match (self.status, self.requirement.level) {
@@ -89,7 +88,6 @@ impl RequirementVerdict {
     }
 
     /// Returns true if this verdict keeps the run from being complete. A requirement of clients that had no occasion does not.
-    #[must_use]
     pub fn is_gap(&self) -> bool {
         let is_demanded = self.requirement.level == Level::Stated && self.requirement.party == Party::Server;
         self.selected && self.status == Status::NotExercised && is_demanded
@@ -97,14 +95,12 @@ impl RequirementVerdict {
 }
 
 /// Judges a trace by every rule and observer, in the order of the catalogue.
-#[must_use]
 pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
     judge_after(trace, scope, &mut Memory::default())
 }
 
 /// Judges a part of a recording as [`judge`] does. Its clients remember earlier parts, and `memory` then has this part as well.
 #[doc(hidden)]
-#[must_use]
 pub fn judge_after(trace: &Trace, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
     let history = History::new(trace);
     let facts = Facts::new(&history);
@@ -113,7 +109,6 @@ pub fn judge_after(trace: &Trace, scope: &Scope, memory: &mut Memory) -> Vec<Req
 
 /// Judges the facts of a trace as [`judge_after`] does.
 #[doc(hidden)]
-#[must_use]
 pub fn verdicts(
     facts: &Facts<'_>,
     fleet: Option<&Fleet>,
@@ -160,7 +155,6 @@ pub fn verdicts(
 impl RequirementVerdict {
     /// The verdict on a requirement before anything was judged.
     #[doc(hidden)]
-    #[must_use]
     pub fn new(requirement: &'static Requirement, status: Status) -> RequirementVerdict {
         RequirementVerdict {
             requirement,
@@ -229,7 +223,6 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
 
 /// The verdict on the whole run. A run that did not send all of its fixed parts (`finished`), or exercised none of the selected
 /// requirements, is incomplete at best: otherwise a server would conform that breaks an untested requirement.
-#[must_use]
 pub fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {
     if verdicts.iter().any(|verdict| verdict.is_violation(strict)) {
         Verdict::Violates

@@ -20,7 +20,6 @@ const VALUES: Values<'_> = Values {
 };
 
 /// The near misses for which a success, as a lenient reader gives it, breaks a requirement, those of common readers first.
-#[must_use]
 pub fn of_requirement(id: &str) -> Vec<&'static NearMiss> {
     // Limits show in requests of any kind.
     if !["create.", "get.", "list.", "auth."].iter().any(|area| id.starts_with(area)) {
@@ -32,7 +31,6 @@ pub fn of_requirement(id: &str) -> Vec<&'static NearMiss> {
 }
 
 /// The requirements that a server breaks if it answers a near miss with a success.
-#[must_use]
 pub fn broken_by_success(row: &NearMiss) -> BTreeSet<&'static str> {
     let (Some(request), Ok(key)) = (row.request(Target::Create, &VALUES), ApiKey::new(VALUES.key)) else {
         return BTreeSet::new();

@@ -31,13 +31,11 @@ pub enum Detail {
 const LONGEST_LINE: usize = 2_000;
 
 /// The report with ANSI colours, in lines of at most this many columns. Commands are never wrapped.
-#[must_use]
 pub fn render(report: &Report, detail: Detail, columns: usize) -> Printable {
     render_with_files(report, detail, columns, &[])
 }
 
 /// [`render`], with the names of the files that other reports on this run are written to.
-#[must_use]
 pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files: &[String]) -> Printable {
     let longest = if detail == Detail::Verbose { usize::MAX } else { LONGEST_LINE };
     let mut page = Page::new(columns, longest);

@@ -16,7 +16,6 @@ impl Choice {
 }
 
 /// Choices about callers without a key.
-#[must_use]
 pub fn choices() -> Vec<Choice> {
     vec![
         own("headers.anonymous", "nothing", "A caller without a key gets a limit of 0, and uses nothing up."),

@@ -49,7 +49,6 @@ fn bad_body(request: &Request, status: u16) -> bool {
 }
 
 /// Choices about limits, whose outcome depends on the plan of a key.
-#[must_use]
 pub fn choices() -> Vec<Choice> {
     vec![
         own("headers.window", "utc-minute", "A window is a minute of the clock, counted by the reference itself."),

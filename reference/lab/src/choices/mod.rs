@@ -64,25 +64,21 @@ impl Builds for Choice {
 
 impl Choice {
     /// The name of the choice: the requirement that leaves it open, and a short name. It never changes.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}", self.requirement(), self.short)
     }
 
     /// The requirement that leaves the choice open.
-    #[must_use]
     pub fn requirement(&self) -> &'static str {
         self.axis.split('/').next().unwrap_or(self.axis)
     }
 
     /// Returns true if the server serves its client no longer after some requests, which is lawful.
-    #[must_use]
     pub fn ends_access(&self) -> bool {
         self.axis == keys::AXIS && self.maker != Maker::Reference
     }
 
     /// The axis: a server makes at most one choice on each axis. Some requirements have several axes.
-    #[must_use]
     pub fn axis(&self) -> &'static str {
         self.axis
     }
@@ -116,7 +112,6 @@ impl Choice {
 }
 
 /// Every choice; the choices on one axis are in a row.
-#[must_use]
 pub fn choices() -> Vec<Choice> {
     [
         animals::choices(),
@@ -152,7 +147,6 @@ pub enum Drawn {
 }
 
 /// The choices that a seed makes: one on each axis. Each axis is drawn by itself, so that a new one changes no other.
-#[must_use]
 pub fn lawful(seed: u64, drawn: Drawn) -> Vec<Choice> {
     let mut vector = Vec::new();
     for mut choices in axes() {
@@ -173,7 +167,6 @@ fn draw(seed: u64, axis: &str) -> u64 {
 }
 
 /// A server that makes these choices.
-#[must_use]
 pub fn variation(choices: &[Choice]) -> Variation {
     let mut whole = Build::default();
     for (number, choice) in choices.iter().enumerate() {

@@ -68,7 +68,6 @@ impl Builds for Fault {
 
 impl Fault {
     /// The server that has the fault.
-    #[must_use]
     pub fn variation(&self) -> Variation {
         self.build.clone().finish()
     }
@@ -151,7 +150,6 @@ fn give_key(request: &mut Request, server: &ServerState) -> bool {
 }
 
 /// Every fault that was written by itself, in the order of the specification. [`readers`] has those that follow from near misses.
-#[must_use]
 pub fn faults() -> Vec<Fault> {
     [
         service::faults(),
@@ -170,7 +168,6 @@ pub fn faults() -> Vec<Fault> {
 }
 
 /// Every fault: those of [`faults`], and then those of [`readers`].
-#[must_use]
 pub fn every() -> Vec<Fault> {
     [faults(), readers()].concat()
 }

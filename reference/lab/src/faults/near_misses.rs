@@ -15,7 +15,6 @@ use crate::{Request, ServerState};
 use animal_store_reference::Plan;
 
 /// The faults of readers that take a near miss for a valid request: one for each row whose success breaks a requirement.
-#[must_use]
 pub fn readers() -> Vec<Fault> {
     static READERS: LazyLock<Vec<Fault>> =
         LazyLock::new(|| near_misses::near_misses().iter().filter_map(reader_of).collect());

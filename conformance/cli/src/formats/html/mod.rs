@@ -27,7 +27,6 @@ fn policy() -> String {
 }
 
 /// The whole page.
-#[must_use]
 pub fn render(report: &Report) -> String {
     // Every value is a string or a number, and writing to a String cannot fail.
     Page::new(report).render().unwrap_or_default()

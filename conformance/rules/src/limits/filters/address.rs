@@ -15,7 +15,6 @@ const RECENT: SignedDuration = SignedDuration::from_secs(30);
 impl KeyLimits<'_> {
     /// Returns true if a request that did not certainly come with the key may be counted against it. A request without a valid key may be
     /// if its response reports a window and a count of the key, or reports none while another response to such a request does.
-    #[must_use]
     pub(crate) fn may_bear(&self, entry: &Entry<'_>) -> bool {
         if entry.window().is_some_and(|reported| self.is_apart(entry, reported)) {
             return false;

@@ -11,7 +11,6 @@ use crate::tolerance::Tolerance;
 impl<'h> KeyLimits<'h> {
     /// Returns true if a refusal may belong to a ban, whose end may lie anywhere: any refusal except the one that the requests of the run
     /// explain, and in a sample any refusal. The service chooses when a ban begins, and which responses come in between.
-    #[must_use]
     pub fn may_be_ban(&self, entry: &Entry<'_>) -> bool {
         if entry.key() != Some(self.index) || !entry.is_limited() {
             return false;

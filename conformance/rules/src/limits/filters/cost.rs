@@ -29,7 +29,6 @@ impl<'h> KeyLimits<'h> {
 
     /// The operations whose requests all lower Remaining by the same number above one, while those of another operation lower it by
     /// one. Other traffic on the key would not be limited to certain operations.
-    #[must_use]
     pub fn costly_operations(&self) -> Vec<Costly<'h>> {
         let mut seen: BTreeMap<&str, Vec<[Answer<'h>; 2]>> = BTreeMap::new();
         for [before, after] in self.pairs_of_single_requests() {

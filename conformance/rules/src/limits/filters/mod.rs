@@ -19,7 +19,6 @@ use crate::history::Entry;
 
 impl<'h> KeyLimits<'h> {
     /// The best explanation of the responses to the key. Failed requests are not treated otherwise than those with another key.
-    #[must_use]
     pub fn explanation(&self) -> &Explanation<'h> {
         self.explanation.get_or_init(|| {
             let best = self.explanation_of(|_| true);
@@ -53,7 +52,6 @@ impl<'h> KeyLimits<'h> {
 
     /// The responses that contradict every way of counting if only the run uses the key, where other clients explain them. `--exclusive-key`
     /// decides about them.
-    #[must_use]
     pub fn explained_by_others(&self) -> Vec<Finding<'h>> {
         if self.explanation().hypothesis.others == Others::Nobody && self.cost() == 1 {
             return Vec::new();
@@ -76,7 +74,6 @@ impl<'h> KeyLimits<'h> {
     }
 
     /// The best explanation of the responses to some of the requests.
-    #[must_use]
     pub fn explanation_of(&self, is_included: impl Fn(&Entry<'_>) -> bool) -> Explanation<'h> {
         let mut parts = self.parts(self.usual_cost());
         parts.retain(|(entry, _)| is_included(entry));
