@@ -177,8 +177,8 @@ fn clock_offset<'h>(entries: impl Iterator<Item = &'h Entry<'h>>) -> (Micros, Mi
         (-UNKNOWN_CLOCK, UNKNOWN_CLOCK, false)
     } else if least > most + 2 * SECOND {
         // A `Date` is stamped at most a second early or late. Bounds that exclude each other even so are those of several clocks, or of one
-        // that stands still now and then, and each of these times may be the server's.
-        (most - SECOND - slack, least + SECOND + slack, false)
+        // that stands still now and then. Where they are near, each of these times may be the server's; else each `Date` is right by one.
+        (most - SECOND - slack, least + SECOND + slack, least - most > NEAR)
     } else if least - slack > 0 && least < NEAR || most + slack < 0 && most > -NEAR {
         // A clock that stands still may look like one that is a little off, so that the judge's clock may be the server's.
         ((least - slack).min(0), (most + slack).max(0), false)
