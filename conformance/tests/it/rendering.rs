@@ -1,18 +1,47 @@
 //! What people and machines are shown of one sample run.
 
 use animal_store_conform::formats::FORMATS;
+use animal_store_conformance::recorded::{self, Terms};
 use animal_store_conformance::report::text::{self, Detail};
 
 use crate::sample;
-use crate::support::check;
+use crate::support::{check, read, root};
 
 #[test]
 fn the_text_report_is_the_reviewed_one() {
     let plain = |detail| anstream::adapter::strip_str(text::render(&sample::report(), detail, 80).as_str()).to_string();
     check("report-text", &plain(Detail::Normal));
     check("report-text-verbose", &plain(Detail::Verbose));
-    let coloured = text::render(&sample::report(), Detail::Quiet, 80).to_string();
-    check("report-text-colour", &coloured.replace('\u{1b}', "ESC"));
+}
+
+/// The picture in the README: the report on a recorded run with a server that shouts one of the three statuses. `INSTA_UPDATE=always` draws
+/// it anew.
+#[test]
+fn the_picture_in_the_readme_is_a_report_as_it_is_printed() {
+    const COLUMNS: usize = 100;
+    let mut broken = String::new();
+    for line in read("fixtures/traces/free.jsonl").lines() {
+        let (request, response) = line.split_at(line.find(r#""response":"#).unwrap_or(line.len()));
+        broken += &format!("{request}{}\n", response.replace(r#"\"sold\""#, r#"\"SOLD\""#));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("run.jsonl");
+    std::fs::write(&trace, broken).expect("a trace");
+    let report = recorded::judge(&[trace], &Terms::default()).expect("a report");
+    let printed = text::render(&report, Detail::Quiet, COLUMNS).to_string();
+    // Commands are whole lines, which a picture cannot wrap.
+    let drawn = printed.lines().take_while(|line| !line.contains("Rerun command")).map(|line| {
+        match line.char_indices().nth(COLUMNS) {
+            Some((end, _)) if line.trim_start().starts_with("curl") => format!("{}…\n", &line[..end]),
+            _ => format!("{line}\n"),
+        }
+    });
+    let drawn = anstyle_svg::Term::new().render_svg(&drawn.collect::<String>());
+    let file = ".github/report.svg";
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(root().join(file), &drawn).expect("the picture can be written");
+    }
+    assert!(read(file) == drawn, "{file} shows an older report: INSTA_UPDATE=always draws it anew");
 }
 
 #[test]
