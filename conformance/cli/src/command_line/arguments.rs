@@ -135,7 +135,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = Options::MAX_REQUESTS, help_heading = "Run")]
     pub max_requests: usize,
 
-    /// Maximum duration of the run, in seconds
+    /// Maximum duration of the run, in seconds; with `--profile deep`, 1800 unless given
     #[arg(long, value_name = "SECONDS", default_value_t = Options::MAX_DURATION.as_secs(), default_value_if("profile", "deep", "1800"), help_heading = "Run")]
     pub max_duration: u64,
 
