@@ -46,7 +46,7 @@ async fn a_run_of_some_requirements_says_so_in_every_format() {
         assert!(first(&rendered(&report, "markdown")).contains(&part));
         for format in FORMATS.iter().filter(|format| !["json", "sarif"].contains(&format.name)) {
             let text = rendered(&report, format.name);
-            assert!(text.contains(&part), "{}: {}", format.name, &text[..text.len().min(400)]);
+            assert!(text.contains(&part), "{} does not show {part:?}: {}", format.name, &text[..text.len().min(400)]);
         }
         let parsed = |format: &str| serde_json::from_str::<Value>(&rendered(&report, format)).expect("JSON");
         assert_eq!(parsed("json")["selection"]["selected"], selected);

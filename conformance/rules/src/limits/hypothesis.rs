@@ -1,4 +1,5 @@
-//! Hypotheses: complete ways of counting. A lawful policy is a variant of [`Cut`] or a value of another field, and is defined nowhere else.
+//! Hypotheses: complete ways of counting. A lawful policy is a variant of [`Cut`] or a value of another field. A new variant also needs its
+//! place in `Cut::ALL`, in the predicates of [`Cut`], in `explain/resets.rs`, and in `share.rs` if it has windows.
 
 use std::fmt;
 

@@ -149,7 +149,7 @@ mod tests {
     }
 
     fn values(file: &File, environment: Option<&str>, member: &str) -> Vec<String> {
-        file.entry(environment, member).unwrap_or_else(|| panic!("{member}")).values.clone()
+        file.entry(environment, member).unwrap_or_else(|| panic!("{member} is missing")).values.clone()
     }
 
     #[test]
