@@ -92,7 +92,10 @@ fn a_self_signed_certificate_satisfies_strict_clients() {
         assert!(holds(&certificate, encoded), "{extension}");
     }
     // Both ends of the validity are of the ASN.1 type UTCTime: YYMMDDhhmmssZ.
-    let times: Vec<&[u8]> = certificate.windows(15).filter(|window| window.starts_with(&[0x17, 13])).collect();
+    let is_time = |bytes: &[u8]| {
+        bytes.starts_with(&[0x17, 13]) && bytes[2..14].iter().all(u8::is_ascii_digit) && bytes[14] == b'Z'
+    };
+    let times: Vec<&[u8]> = certificate.windows(15).filter(|window| is_time(window)).collect();
     let [from, until] = times.as_slice() else { panic!("{} times before 2050", times.len()) };
     let day = |time: &[u8]| -> jiff::civil::Date {
         let digits = std::str::from_utf8(&time[2..8]).expect("digits");
