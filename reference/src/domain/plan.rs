@@ -22,7 +22,7 @@ pub enum Plan {
     Pro,
     /// 1,000 requests a minute, 100,000 a day
     Business,
-    /// Agreed figures: --rpm and --rpd
+    /// 1,000,000 requests a minute, 100,000,000 a day, unless other figures are agreed
     Enterprise,
     /// An enterprise key whose figures were agreed.
     #[value(skip)]
