@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use animal_store_conformance::Judge;
 use animal_store_conformance::recorded::{self, Terms};
 use animal_store_conformance::report::Report;
+use animal_store_lab::Variation;
+use animal_store_lab::choices::{self, Choice, choices};
 use animal_store_lab::faults::{Fault, faults};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
@@ -24,17 +26,21 @@ struct Saboteur {
     is_judged_again: bool,
 }
 
-/// A test for each saboteur, for the first saboteur of each requirement about limits with two keys, and for the matrix.
+/// A test for each saboteur, for the first saboteur of each requirement about limits with two keys, for those that requests without a key may
+/// hide, and for the matrix.
 pub(crate) fn trials() -> Vec<Trial> {
-    let mut of_two_keys = Vec::new();
+    let (mut of_two_keys, mut hidden_by_callers) = (Vec::new(), Vec::new());
     let mut saboteurs = Vec::new();
     let mut requirements = HashSet::new();
     // A fault may have a state, so each run has a fault of its own.
-    for (fault, with_two_keys) in faults().into_iter().zip(faults()) {
+    for ((fault, with_two_keys), beside_callers) in faults().into_iter().zip(faults()).zip(faults()) {
         let is_first = requirements.insert(fault.targets[0]);
         let needs_two_keys = NEED_TWO_KEYS.contains(&fault.name.as_str());
         if needs_two_keys || is_first && is_of_limits(&fault) {
             of_two_keys.push((fault.name.clone(), with_two_keys));
+        }
+        if ["quota.recovers", "quota.not-exceeded"].contains(&fault.targets[0]) {
+            hidden_by_callers.push((fault.name.clone(), beside_callers));
         }
         if !needs_two_keys {
             saboteurs.push((fault.name.clone(), Saboteur { fault, is_judged_again: is_first }));
@@ -43,6 +49,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     let table = Table::new("saboteur", saboteurs, |saboteur| block_on(row(saboteur)));
     let mut trials = table.trials();
     trials.extend(Table::new("two_keys", of_two_keys, |fault| block_on(row_of_two_keys(fault))).trials());
+    trials
+        .extend(Table::new("beside_callers", hidden_by_callers, |fault| block_on(row_beside_callers(fault))).trials());
     trials.push(table.snapshot_with_figures("matrix", figures::check));
     trials.push(plain!("saboteurs", every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one));
     trials
@@ -81,6 +89,17 @@ async fn row_of_two_keys(fault: &Fault) -> Outcome {
     caught_by(fault, &report).map(|_| String::new())
 }
 
+/// Where each response to a caller without a key shows a minute of which nothing is used, a saboteur is caught by the same requirements: such
+/// requests are not counted against the key.
+async fn row_beside_callers(fault: &Fault) -> Outcome {
+    let whole: Vec<Choice> =
+        choices().into_iter().filter(|choice| choice.name() == "headers.anonymous.whole").collect();
+    let mut variation = fault.variation();
+    variation.layers.extend(choices::variation(&whole).layers);
+    let (report, _) = run_variation(fault, variation, false).await?;
+    caught_by(fault, &report).map(|_| String::new())
+}
+
 /// The requirements that a report calls broken: those that the fault targets are among them.
 fn caught_by(fault: &Fault, report: &Report) -> Result<Vec<String>, String> {
     let failed = report.requirements.iter().filter(|requirement| requirement.failures > 0);
@@ -91,7 +110,11 @@ fn caught_by(fault: &Fault, report: &Report) -> Result<Vec<String>, String> {
 
 /// The report and the recording of one full run against a saboteur, without generated requests.
 async fn run(fault: &Fault, has_two_keys: bool) -> Result<(Report, String), String> {
-    let host = Host::start(fault.plan, fault.variation()).await;
+    run_variation(fault, fault.variation(), has_two_keys).await
+}
+
+async fn run_variation(fault: &Fault, variation: Variation, has_two_keys: bool) -> Result<(Report, String), String> {
+    let host = Host::start(fault.plan, variation).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));

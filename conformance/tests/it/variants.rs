@@ -35,7 +35,9 @@ const SHARED: [&str; 2] = ["headers.remaining-falls", "quota.ban/meanwhile"];
 const DATED_BY_ANOTHER: &str = "headers.reset-time/date";
 
 /// Choices that show something only together: about limits, and about an operation that is removed.
-const TOGETHER: [[&str; 2]; 4] = [
+const TOGETHER: [[&str; 2]; 6] = [
+    ["headers.window.sliding-log", "headers.reset-time.date-in-steps"],
+    ["headers.window.first-request", "headers.reset-time.date-in-steps"],
     ["headers.window.sliding-log", "quota.ban.two-minutes"],
     ["headers.window.sliding-log", "quota.ban.five-minutes"],
     ["headers.reset-time.long-after-removal", "versioning.lifetime.unknown-path"],
@@ -82,7 +84,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         )
     });
     let pairs = TOGETHER.iter().map(|names| {
-        let choices = choices().into_iter().filter(|choice| names.contains(&choice.name().as_str())).collect();
+        let choices: Vec<Choice> =
+            choices().into_iter().filter(|choice| names.contains(&choice.name().as_str())).collect();
+        assert_eq!(choices.len(), names.len(), "{names:?} are choices");
         (names.join(" "), Variant { plan: Plan::Free, may_be_banned: false, has_two_keys: false, choices })
     });
     let mut trials = table("variant", free.chain(pro).chain(two_keys).collect());

@@ -96,5 +96,7 @@ pub(super) fn choices() -> Vec<Choice> {
             .dates(OFF),
         between("headers.reset-time/date", "date-of-a-slow-gateway", "Date is two minutes behind the clock of Reset.")
             .dates(-OFF),
+        between("headers.reset-time/date", "date-in-steps", "Date stands still for ten seconds at a time.")
+            .after(|_, response, server| response.set_date("date", server.now() - server.now().rem_euclid(10))),
     ]
 }
