@@ -16,16 +16,15 @@ impl KeyLimits<'_> {
     /// Returns true if a request that did not certainly come with the key may be counted against it. A request without a valid key may be
     /// if its response reports a window and a count of the key, or reports none while another response to such a request does.
     pub(crate) fn may_bear(&self, entry: &Entry<'_>) -> bool {
-        if entry.window().is_some_and(|reported| self.is_apart(entry, reported)) {
+        let reported = entry.window();
+        let of_key = reported.filter(|window| self.reported_ends().contains(&(window.limit, window.reset)));
+        if of_key.is_some_and(|window| self.is_apart(entry, window)) {
             return false;
         }
         if !entry.credential.is_invalid() {
             return entry.credential.is_open() || entry.credential == Credential::Banned;
         }
-        match entry.window() {
-            Some(reported) => self.reported_ends().contains(&(reported.limit, reported.reset)),
-            None => self.counts_by_address(),
-        }
+        of_key.is_some() || reported.is_none() && self.counts_by_address()
     }
 
     /// Returns true if a response reports fewer requests than the successes that the key has certainly had in the window: callers without a key have
