@@ -238,7 +238,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
         for &at in reporting {
             let Some(report) = self.events[at].report else { continue };
-            let count = self.epochs[first..].partition_point(|window| window.end <= report.reset);
+            let count = self.epochs[first..].partition_point(|window| window.end <= report.reset + SAME_END);
             let last = count.checked_sub(1).map(|last| first + last);
             let last = last.filter(|last| report.reset - self.epochs[*last].end <= SAME_END);
             self.reported[at] = last.filter(|last| self.may_be_refused_in(at, *last));
@@ -534,9 +534,15 @@ impl<'t, 'h> Shares<'t, 'h> {
     }
 
     /// The amount of a window that certainly counts of the requests that were complete when this one was, without itself. Whichever of them
-    /// was dealt with last found at least so much.
+    /// was dealt with last found at least so much. A request that may not count takes no place from the others, and may have come first.
     pub(super) fn by_completion(&self, at: usize, epoch: usize) -> i64 {
-        self.epochs[epoch].counts.certain.up_to(self.events[at].received) - self.certain_of_itself(at, epoch)
+        self.epochs[epoch].counts.certain.up_to(self.counted_until(at)) - self.certain_of_itself(at, epoch)
+    }
+
+    /// The time until which the requests were complete that an event may not have preceded.
+    fn counted_until(&self, at: usize) -> Micros {
+        let event = &self.events[at];
+        if self.counted(event).lo > 0 { event.received } else { event.sent }
     }
 
     /// The amount of a sliding minute that certainly counts of these requests.
@@ -544,7 +550,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         let event = &self.events[at];
         if self.hypothesis.cut.is_log() {
             let gone = self.certain_from.up_to(event.received - KEPT);
-            return self.sliding.certain.up_to(event.received) - self.counted(event).lo - gone;
+            return self.sliding.certain.up_to(self.counted_until(at)) - self.counted(event).lo - gone;
         }
         let minutes = self.sliding_minutes(at).into_iter();
         minutes.map(|epoch| self.by_completion(at, epoch) + self.weight(at, epoch).0.lo).min().unwrap_or(0)

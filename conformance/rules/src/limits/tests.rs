@@ -468,6 +468,110 @@ fn a_spared_request_may_count_for_others_until_it_has_been_dealt_with() {
     assert_eq!(beside(1), (Cut::Clock, Failures::Free(Failed::ANY), vec![]));
 }
 
+/// A row of a history: the milliseconds at which a request was sent and its response complete, the status code, Remaining, and the second of
+/// Reset. A list, or the fetch of an animal that does not exist.
+type Row = (i64, i64, u16, u64, i64);
+
+/// A history that begins so many milliseconds after noon, from which the seconds of its Resets count.
+fn history(after_noon: i64, limit: u64, rows: &[Row]) -> TraceBuilder {
+    let (mut builder, mut now) = (TraceBuilder::at("2026-06-01T12:00:00Z"), 0);
+    for &(sent, received, status, remaining, reset) in rows {
+        let begin = after_noon + sent;
+        builder =
+            builder.wait_millis(begin - now).window(reset + after_noon.div_euclid(1_000) - begin.div_euclid(1_000));
+        builder = match status {
+            404 => builder.get(7, None).with_rate_limit(remaining, limit),
+            _ => builder.list(status, remaining, limit),
+        };
+        builder = builder.change_last(|exchange| {
+            exchange.received_at = exchange.sent_at + SignedDuration::from_millis(received - sent);
+        });
+        now = begin + 10;
+    }
+    builder
+}
+
+#[test]
+fn a_reset_may_be_rounded_in_either_direction_from_one_response_to_the_next() {
+    let rows = [
+        (0, 405, 200, 1, 43),
+        (570, 975, 200, 0, 43),
+        (1_140, 1_545, 429, 0, 42),
+        (44_061, 44_466, 200, 3, 104),
+        (44_466, 44_871, 200, 2, 104),
+        (44_871, 45_276, 200, 1, 105),
+        (45_276, 45_681, 200, 0, 104),
+    ];
+    let (best, kinds) = explained(history(42_450, 4, &rows));
+    assert_eq!((best.cut, kinds), (Cut::First, vec![]));
+}
+
+#[test]
+fn a_failure_that_takes_no_place_may_be_dealt_with_before_the_requests_beside_it() {
+    let beside = |status| {
+        let first = [(0, 5, 200, 3, 20), (10, 15, 404, 3, 20), (20, 25, 200, 2, 20)];
+        let at_once = [(900, 910, 200, 1, 20), (900, 910, 200, 0, 20), (900, 1_500, status, 0, 20)];
+        explained(history(40_000, 4, &[&first[..], &at_once].concat())).1
+    };
+    assert_eq!((beside(404), beside(200)), (vec![], vec![Kind::OverAdmitted]));
+}
+
+#[test]
+fn others_may_use_as_much_of_a_window_as_of_the_one_before() {
+    let rows = [
+        (0, 5, 200, 4, 60),
+        (63_006, 63_011, 200, 4, 120),
+        (63_006, 63_011, 200, 3, 120),
+        (63_006, 63_022, 200, 2, 120),
+        (143_005, 143_010, 200, 1, 180),
+        (143_005, 143_010, 200, 0, 180),
+    ];
+    let (best, kinds) = explained(history(0, 5, &rows));
+    assert_eq!((best.cut, best.has_others(), kinds), (Cut::Clock, true, vec![]));
+}
+
+#[test]
+fn others_may_open_a_window_whose_count_shows_them() {
+    let rows = [
+        (0, 10, 200, 3, 61),
+        (10, 15, 200, 2, 61),
+        (15, 20, 404, 2, 61),
+        (20, 25, 200, 1, 61),
+        (94_992, 94_997, 200, 0, 124),
+        (94_992, 94_997, 200, 0, 124),
+    ];
+    let (best, kinds) = explained(history(900, 4, &rows));
+    assert_eq!((best.cut, best.others, kinds), (Cut::First, Others::Shown, vec![]));
+}
+
+#[test]
+fn a_ban_that_began_in_the_window_before_may_last_into_one_with_room() {
+    let banned = [
+        (0, 10, 200, 1, 33),
+        (100, 110, 200, 0, 33),
+        (200, 210, 429, 0, 33),
+        (300, 310, 429, 0, 33),
+        (38_000, 38_010, 429, 0, 44),
+        (42_000, 42_010, 429, 0, 44),
+        (44_500, 44_510, 200, 1, 93),
+    ];
+    assert_eq!(explained(history(27_000, 2, &banned)).1, []);
+    let again = [(50_000, 50_010, 429, 1, 93), (50_100, 50_110, 429, 1, 93), (60_000, 60_010, 200, 0, 93)];
+    let (_, kinds) = explained(history(27_000, 2, &[&banned[..], &again].concat()));
+    assert_eq!(kinds, [Kind::Early], "after a request was admitted");
+}
+
+#[test]
+fn refusals_that_count_may_weigh_more_than_the_limit_in_the_minute_that_follows() {
+    let seconds = [(0, 5), (685, 4), (1_370, 3), (2_060, 2), (2_752, 1), (3_437, 0)];
+    let mut rows: Vec<Row> = seconds.iter().map(|(sent, remaining)| (*sent, sent + 8, 200, *remaining, 57)).collect();
+    rows.extend([4_127, 4_820, 5_510].map(|sent| (sent, sent + 15, 429, 0, 57)));
+    let later = [(82_952, 1), (87_395, 0), (91_838, 0), (96_281, 0)];
+    rows.extend(later.map(|(sent, remaining)| (sent, sent + 5, 200, remaining, 117)));
+    let (best, kinds) = explained(history(3_696, 6, &rows));
+    assert_eq!((best.cut, best.counts_refusals, kinds), (Cut::Weighted, true, vec![]));
+}
+
 /// A row of the worked trace: the seconds after noon, the status code, Remaining, and the seconds from noon to the Reset.
 type WorkedRow = (i64, u16, u64, i64);
 

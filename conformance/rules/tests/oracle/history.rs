@@ -17,6 +17,9 @@ use crate::limiter::{MALFORMED, MISSING};
 /// The keys that the client has.
 const KEYS: [&str; 2] = ["sk-Key1", "sk-Other"];
 
+/// The time in milliseconds for which a failure may be counted that is given back then.
+const COUNTED_FOR: i64 = 1_000;
+
 /// What a `Retry-After` says, in whole seconds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Retry {
@@ -125,15 +128,16 @@ impl History {
     /// the key, visibly.
     pub(crate) fn shows_others(&self, key: usize) -> bool {
         let own = |seen: &[Seen], before: &Seen, after: &Seen| {
-            seen.iter().filter(|own| own.received >= before.sent && own.sent <= after.received).count() as i64 - 1
+            let since = |own: &Seen| if own.succeeded() { before.sent } else { before.sent - COUNTED_FOR };
+            seen.iter().filter(|own| own.received >= since(own) && own.sent <= after.received).count() as i64 - 1
         };
         let seen: Vec<&Seen> = self.seen.iter().filter(|seen| seen.key == key).collect();
         seen.windows(2).any(|pair| {
             let (before, after) = (pair[0], pair[1]);
             let fell = before.remaining.zip(after.remaining).map_or(0, |(before, after)| before - after);
-            // A refusal may report that nothing remains whatever there was.
-            let is_refused = [401, 403, 429].contains(&after.status);
-            let is_certain = before.limit == after.limit && before.received <= after.sent && !is_refused;
+            // A refusal may report anything, and a failure may be counted for a while.
+            let is_plain = [before, after].iter().all(|seen| seen.succeeded());
+            let is_certain = before.limit == after.limit && before.received <= after.sent && is_plain;
             is_certain && fell > own(&self.seen, before, after)
         })
     }

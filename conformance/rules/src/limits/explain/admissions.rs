@@ -66,7 +66,11 @@ impl Evaluator<'_, '_, '_> {
         }
         self.sliding.last_ones = Some((first, count + 1));
         let elapsed = event.received - self.events[first].sent;
-        (count > report.limit.saturating_mul(elapsed) / MINUTE + 1).then_some((Some(first), report.limit))
+        // Refusals that are counted may weigh more than the limit.
+        let minutes = self.shares.minutes.members[at].iter();
+        let heaviest = minutes.map(|member| self.shares.weighing(at, member.epoch).hi).max().unwrap_or(0);
+        let restored = heaviest.max(report.limit).saturating_mul(elapsed) / MINUTE;
+        (count > restored + 1).then_some((Some(first), report.limit))
     }
 
     /// The success that announced that a sliding count has no room before a Reset, and the limit, if a request came before that Reset.

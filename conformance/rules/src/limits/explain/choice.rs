@@ -243,7 +243,11 @@ impl Search<'_, '_> {
             return true;
         }
         contradictions.iter().any(is_by_others)
-            && contradictions.iter().all(|found| is_by_others(found) || self.may_be_hidden(found, figures))
+            && contradictions.iter().all(|found| {
+                // Another client may have opened a window.
+                let is_end = found.kind == Kind::ResetOff && evaluation.hypothesis.cut == Cut::First;
+                is_by_others(found) || is_end || self.may_be_hidden(found, figures)
+            })
             && !evaluation.restores_nothing()
             && !self.counted.contains(&figures)
     }

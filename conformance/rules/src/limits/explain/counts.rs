@@ -113,6 +113,9 @@ impl Evaluator<'_, '_, '_> {
         let (before, itself) = self.shares.in_epoch(at, epoch);
         let every = self.shares.every_in_epoch(at, epoch);
         let own = before.hi + itself.hi;
+        if others.goes_on {
+            return;
+        }
         if is_fresh
             && others.last.is_none()
             && used > own
@@ -122,9 +125,6 @@ impl Evaluator<'_, '_, '_> {
             let before = epoch.checked_sub(1).and_then(|epoch| self.others[epoch].last);
             self.others[epoch].goes_on = true;
             self.contradict(Kind::NotRestored, at, before.map(|(at, _)| at), used, own);
-            return;
-        }
-        if others.goes_on {
             return;
         }
         let base = if is_fresh { 0 } else { FAR };

@@ -91,18 +91,25 @@ impl Evaluator<'_, '_, '_> {
         is_exhausted && event.date().unwrap_or(event.received) <= report.reset && !self.timeline.falls_by_more
     }
 
-    /// The later response that shows that there was room for a refused request, with the most that was used, and the limit. No ban explains
-    /// such a refusal: a ban follows refusals in a window without room, and a full window stays full.
+    /// The later response that shows that there was room for a refused request, with the most that was used, and the limit. No ban that
+    /// began in the window explains such a refusal: a ban follows refusals in a window without room, and a full window stays full.
     fn interrupted(&self, at: usize, later: &[Option<Bound>]) -> Option<(Bound, i64)> {
         let limit = self.hypothesis().figures.minute?;
         let is_fixed_minute = self.hypothesis().cut.is_fixed() && !self.shares.reports_day(&self.events[at]);
-        if !is_fixed_minute {
+        if !is_fixed_minute || self.is_in_ban_of_before(at) {
             return None;
         }
         let minutes = &self.shares.minutes.members[at];
         let used = minutes.iter().map(|member| self.most_used_by_later(at, member.epoch, later));
         let first = minutes.first();
         with_room(used, limit).filter(|_| self.decided_before(at, first.map(|member| member.epoch)).is_none())
+    }
+
+    /// Returns true if a refusal may belong to a ban that began in an earlier minute: no request was admitted since the last refusal in one.
+    fn is_in_ban_of_before(&self, at: usize) -> bool {
+        let minute = |at: usize| self.shares.minutes.members[at].first().map(|member| member.epoch);
+        let mut series = self.earlier(at).take_while(|before| self.events[*before].outcome == Outcome::Refused);
+        self.events[at].may_be_ban && series.any(|before| minute(before) < minute(at))
     }
 
     /// The minute before a minute, if header fields are written when the response goes out, and the request may have been dealt with in the

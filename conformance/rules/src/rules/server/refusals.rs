@@ -56,7 +56,9 @@ fn retry_after_suffices(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut 
     if explanation.hypothesis.others != Others::Nobody || !is_certain || !is_soon {
         return;
     }
-    if next.is_limited() {
+    // One of several requests at once may take the place that there is.
+    let mut at_once = answers.take_while(|entry| entry.exchange.sent_at < next.exchange.received_at);
+    if next.is_limited() && at_once.all(|entry| entry.is_limited()) {
         let found =
             sentence!("{} after {} s, although {} s were asked for", answered(next), waited.as_secs(), wait.as_secs());
         judgement.fail(&[next, limited], "a Retry-After that ends when there is room for a request", found);

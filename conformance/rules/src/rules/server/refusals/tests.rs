@@ -118,6 +118,11 @@ fn a_request_after_the_wait_is_not_refused_again_unless_others_use_the_key() {
     assert_eq!(again(exhausted(2, "10"), 11, 429), NONE, "clocks of whole seconds");
     assert_eq!(again(exhausted(2, "soon"), 20, 429), NONE, "nobody can tell how long to wait");
     assert_eq!(again(exhausted(2, "10").list(429, 0, 3), 20, 429), NONE, "the second refusal may have begun a ban");
+    let at_once = |status| {
+        let first = exhausted(2, "10").wait(13).window(47).list(429, 0, 3).list(status, 0, 3);
+        first.together(5..=6).failures_of("quota.retry-after-suffices")
+    };
+    assert_eq!((at_once(200), at_once(429)), (vec![], vec![vec![5, 4]]), "one of two took the place");
     let first = TraceBuilder::new().window(60).list(429, 0, 3).retry_after("10");
     assert_eq!(again(first, 20, 429), NONE, "requests before the run may have caused it");
 }
