@@ -34,12 +34,12 @@ pub(crate) enum Advice {
     Go,
     /// Wait this long first.
     Wait(Duration),
-    /// The wait would exceed [`LONGEST_WAIT`].
+    /// The announced wait exceeds [`LONGEST_WAIT`].
     TooLong(Duration),
 }
 
 fn advise(wait: Duration) -> Advice {
-    if wait > LONGEST_WAIT { Advice::TooLong(wait) } else { Advice::Wait(wait) }
+    if wait > LONGEST_WAIT + HEEDED { Advice::TooLong(wait) } else { Advice::Wait(wait) }
 }
 
 /// The window that a response reports, if its header fields can be read.

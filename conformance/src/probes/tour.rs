@@ -10,7 +10,7 @@ use super::CONCURRENCY;
 use super::credentials;
 use super::near_misses;
 use super::quota::watch;
-use super::session::{MAY_BE_A_DAY, Session, Stop};
+use super::session::{MAY_BE_A_DAY, Session, Stop, bearing};
 use super::steps::{ask, create, creation, digits, fetch, filled, list, listed, listed_ids, new_pet, next_id, step_of};
 use crate::http::pacing::window_of;
 use animal_store_rules::catalogue::RunPart;
@@ -73,7 +73,7 @@ const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":@CATEGORY@.0,"status":"sold"}"#,
 ];
 
-/// Lists of an empty catalogue, before anything is created.
+/// Lists before anything is created. They are concurrent, and often the first requests of a window, each of which must be counted.
 const AT_FIRST: [&str; 2] = ["status=available", "status=sold"];
 
 /// A list that is requested while there may be animals but none of this status, and again when there are some, as soon as reads may no
@@ -84,7 +84,7 @@ const PENDING: &str = "limit=100&status=pending";
 const ALL: &str = "limit=100";
 
 /// Further lists of every kind; the long ones first. A filter may look for a part of a status, or for a status in another case.
-const LISTS: [&str; 7] = ["", "limit=1", "limit=0", "limit=1000", "limit=ten", "status=availabl", "status=SOLD"];
+const LISTS: [&str; 6] = ["", "limit=0", "limit=1000", "limit=ten", "status=availabl", "status=SOLD"];
 
 /// The usual number of creations in an empty catalogue. For each unusual body or name that a service rejects, a plain one is sent.
 const CREATIONS: usize = REFUSED.len() + AS_TEXT + ENOUGH + USUALLY_REJECTED;
@@ -106,8 +106,8 @@ const COSTS: [(RunPart, usize); 6] = [
     (RunPart::Creations, CREATIONS + 1),
     (RunPart::Fetches, 3),
     (RunPart::OtherIds, OTHER_IDS),
-    // Besides, there are two of new animals, two by status, and one with the scheme in lower case.
-    (RunPart::Lists, LISTS.len() + 5),
+    // Besides, there are one beside creations, two of new animals, two by status, and one with the scheme in lower case.
+    (RunPart::Lists, LISTS.len() + 6),
 ];
 
 /// The usual number of requests with the key that a run of this scope sends in preflight and tour.
@@ -135,10 +135,9 @@ pub(super) async fn run(session: &mut Session<'_>, watches_window: bool, sends_k
     let (profile, needs) = (scope.profile, |part: RunPart| scope.needs(part));
     session.begin("tour");
     let mut animals = Animals { ids: listed_ids(session.trace.exchanges.first()), ..Animals::default() };
-    if needs(RunPart::FirstLists) && is_empty(session.trace.exchanges.first()) {
-        for filter in AT_FIRST {
-            ask_at_first(session, filter).await?;
-        }
+    if needs(RunPart::FirstLists) {
+        session.step("GET /pets by status, at first");
+        ask_at_once(session, AT_FIRST.map(list).into()).await?;
     }
     if needs(RunPart::Orders) {
         ask(session, Request::new("GET", "/store/orders"), "GET /store/orders").await?;
@@ -165,7 +164,7 @@ pub(super) async fn run(session: &mut Session<'_>, watches_window: bool, sends_k
         }
     }
     if needs(RunPart::FirstLists) {
-        ask_at_first(session, PENDING).await?;
+        ask(session, list(PENDING), &format!("GET /pets?{PENDING}, at first")).await?;
     }
     if creates {
         let body = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
@@ -212,12 +211,6 @@ pub(super) async fn run(session: &mut Session<'_>, watches_window: bool, sends_k
     sent
 }
 
-/// Lists the animals of a status, before any of this status is created.
-async fn ask_at_first(session: &mut Session<'_>, filter: &str) -> Result<(), Stop> {
-    ask(session, list(filter), &format!("GET /pets?{filter}, at first")).await?;
-    Ok(())
-}
-
 /// Sends reads with the key concurrently; one after the other where the headers do not show that the minute has room for them:
 /// several 429 responses may cause a ban.
 async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>) -> Result<(), Stop> {
@@ -233,12 +226,6 @@ async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>) -> Resul
     Ok(())
 }
 
-/// Returns true if the response is a list without animals.
-fn is_empty(exchange: Option<&Exchange>) -> bool {
-    let response = exchange.and_then(Exchange::response).filter(|response| response.status == 200);
-    response.is_some_and(|response| Json::parse(&response.body).is_ok_and(|json| json == Json::Array(Vec::new())))
-}
-
 /// Sends valid creations: the required ones, and then, in bursts, enough to observe the default limit.
 async fn creations(session: &mut Session<'_>, animals: &mut Animals) -> Result<(), Stop> {
     for number in ALONE {
@@ -250,13 +237,14 @@ async fn creations(session: &mut Session<'_>, animals: &mut Animals) -> Result<(
     let mut made = 0;
     while made < wanted && !animals.ids.is_empty() {
         let size = session.at_once((wanted - made).min(CONCURRENCY));
-        burst_of(session, animals, made..made + size).await?;
+        let others = if made == 0 { beside_creations(session) } else { Vec::new() };
+        burst_of(session, animals, made..made + size, others).await?;
         made += size;
     }
     // Unusual names may have been rejected.
     let missing = ENOUGH.saturating_sub(animals.ids.len()).min(UNUSUAL_NAMES);
     if !animals.ids.is_empty() && missing > 0 {
-        burst_of(session, animals, made..made + missing).await?;
+        burst_of(session, animals, made..made + missing, Vec::new()).await?;
     }
     // Where ids do not rise by one, a search may find the animal that comes next.
     let below = session.known_ids().into_iter().max().map_or(-1, |last| last.saturating_sub(1));
@@ -299,8 +287,23 @@ const DRAWN: Range<usize> = 8..10;
 /// The number of creations at the start of a burst that may be rejected, most of them for their names.
 const UNUSUAL_NAMES: usize = DRAWN.end;
 
-/// Sends the creations at these positions concurrently.
-async fn burst_of(session: &mut Session<'_>, animals: &mut Animals, places: Range<usize>) -> Result<(), Stop> {
+/// The requests beside the first creations: a list with the other key, if there is one, and one without a key. No request may use what another
+/// one has left in the server.
+fn beside_creations(session: &Session<'_>) -> Vec<Request> {
+    let scope = &session.options.judging.scope;
+    let key = session.other_key().unwrap_or_else(|| session.asking_key());
+    let listed = scope.needs(RunPart::Lists).then(|| bearing(list("limit=1"), &key));
+    let keyless = scope.needs(RunPart::Credentials).then(|| list("status=sold"));
+    listed.into_iter().chain(keyless).collect()
+}
+
+/// Sends the creations at these positions, and these other requests, concurrently.
+async fn burst_of(
+    session: &mut Session<'_>,
+    animals: &mut Animals,
+    places: Range<usize>,
+    others: Vec<Request>,
+) -> Result<(), Stop> {
     let scripts = places.clone().position(|place| place == SCRIPTS);
     let mut requests = Vec::with_capacity(places.len());
     for place in places {
@@ -324,7 +327,7 @@ async fn burst_of(session: &mut Session<'_>, animals: &mut Animals, places: Rang
     }
     session.step("POST /pets, many at once");
     let created: Vec<Option<i64>> =
-        session.ask_together(requests).await?.into_iter().map(Exchange::created_id).collect();
+        session.ask_together_beside(requests, others).await?.into_iter().map(Exchange::created_id).collect();
     animals.ids.extend(created.iter().flatten());
     animals.unusual_name = animals.unusual_name.or(scripts.and_then(|place| created.get(place).copied().flatten()));
     Ok(())

@@ -82,7 +82,7 @@ async fn an_update_removes_what_holds_and_the_next_run_conforms() {
     let left = std::fs::read_to_string(&path).expect("a file");
     assert_eq!(left, format!("# The old shop.\n\n{KNOWN}\n{expired}"));
 
-    let cut_short = ["--write-known-failing", &path, "--max-requests", "2"];
+    let cut_short = ["--write-known-failing", &path, "--max-requests", "1"];
     let output = judged("updated.toml", &holds, &cut_short).await;
     let said = text(&output.stderr);
     assert!(said.contains("removed nothing, because the run did not send everything"), "{said}");

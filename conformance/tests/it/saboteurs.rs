@@ -64,9 +64,8 @@ const NEED_TWO_KEYS: [&str; 3] = [
 ];
 
 /// The saboteurs that only some seeds show, and such a seed. A run may be refused twice only in a row, so the seed chooses one operation of
-/// three for the request over the limit, the window that is exhausted first, the request before it, the pause between two refusals, and
-/// the connection.
-const WITH_A_SEED: [(&str, u64); 9] = [
+/// three for the request over the limit, the window that is exhausted first, the request before it, and the pause between two refusals.
+const WITH_A_SEED: [(&str, u64); 8] = [
     ("quota.enforced.spares-malformed", 6),
     ("quota.enforced.spares-fetches", 7),
     ("quota.enforced.spares-known-animals", 7),
@@ -75,7 +74,6 @@ const WITH_A_SEED: [(&str, u64); 9] = [
     ("quota.not-exceeded.checks-late", 2),
     ("quota.enforced.spares-missing-animals", 4),
     ("quota.not-exceeded.spares-the-first-window", 5),
-    ("quota.every-operation.races-at-the-begin", 8),
 ];
 
 /// Whether a fault breaks a requirement about limits, which a quota key must not hide.

@@ -101,11 +101,12 @@ impl LockOut {
             is_unknown && entry.status() == Some(401)
         };
         let unknown = before.iter().filter(is_refused_unknown).count();
-        // An exhausted limit explains refusals of the key.
+        // An exhausted limit explains refusals of the key, and 429 of anybody.
         let window = before.iter().rev().filter(|entry| entry.key().is_some()).find_map(Entry::window);
         let has_room = window.map_or(status != 429, |window| window.remaining > 0);
         let is_certain = with_key > 0 && without > 0;
-        (unknown >= MANY && has_room).then_some(LockOut { from, status, unknown, is_certain })
+        let is_explained = !has_room && (without == 0 || status == 429);
+        (unknown >= MANY && !is_explained).then_some(LockOut { from, status, unknown, is_certain })
     }
 }
 
@@ -250,6 +251,12 @@ mod tests {
             let trace = locked(6, status, 9).trace();
             let end = History::new(&trace).access.end();
             assert_eq!(end, Some(AccessEnd::Address { number: 8, status, unknown: 6 }));
+            if status != 429 {
+                assert!(
+                    History::new(&locked(6, status, 0).trace()).access.end().is_some(),
+                    "{status}, nothing remains"
+                );
+            }
             for rule in ["list.success", "auth.invalid-key", "auth.before-all-else", "headers.limit", "errors.shape"] {
                 let failures = locked(6, status, 9).failures_of(rule).concat();
                 assert!(failures.iter().all(|number| *number < 8), "{rule} with {status}: {failures:?}");

@@ -14,19 +14,17 @@ use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::Window;
 
 /// The number of times that a request over the limit is sent until it is refused.
-const ATTEMPTS_OVER: usize = 3;
+const ATTEMPTS_OVER: usize = 6;
 
 /// The maximum number of refusals, within windows that promised more requests, after which the run waits and goes on: further ones
 /// show nothing new.
 const EARLY_REFUSALS: usize = 2;
 
-/// The bits of the seed that vary the second turn: whether the last request that a window admits fails, and whether the run pauses between
-/// two refusals.
-const FAILS_LAST: u64 = 1;
+/// The bit of the seed with which the run pauses between two refusals of the second turn.
 const PAUSES: u64 = 2;
 
-/// The remainder of the seed by four with which the last request that a window admits is one of two at once.
-const TWO_AT_ONCE: u64 = 2;
+/// The remainders of the seed by four with which the last request that a window of the second turn admits is one of two at once.
+const TWO_AT_ONCE: [u64; 2] = [1, 2];
 
 /// The pause between two refusals of one window.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(6);
@@ -50,7 +48,7 @@ pub(super) struct Exhaustion<'s, 'r> {
     /// The size of the last burst; 1 after a request that was sent alone.
     last_burst: usize,
     early_refusals: usize,
-    /// Whether the last place of the window was taken, in the second turn.
+    /// Whether the request for the last place of the window was sent.
     has_taken_last: bool,
     /// The number of sent requests from which it is examined again whether the window has admitted more than its limit.
     examined_again_at: usize,
@@ -82,7 +80,8 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         // A window may end meanwhile, so the count may start over once.
         while self.refused.is_none() && self.sent as u64 <= 2 * most && !self.is_over_admitted() {
             let last = self.session.last_answer_to(&self.key);
-            let has_reached_the_limit = last.is_some_and(|last| last.status() == Some(200) && remains_none(last));
+            let has_reached_the_limit =
+                last.is_some_and(|last| matches!(last.status(), Some(200 | 404)) && remains_none(last));
             if self.turn == Turn::First && has_reached_the_limit && self.creation_is_refused().await? {
                 return Ok(true);
             }
@@ -151,19 +150,21 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         if remaining <= 1 {
             keys::ask_with_the_other(self.session).await?;
         }
-        let takes_last = self.turn == Turn::Second && remaining == 1 && !self.has_taken_last;
+        let takes_last = remaining == 1 && !self.has_taken_last;
         self.has_taken_last |= takes_last;
-        let fails = self.session.options.seed & FAILS_LAST != 0;
-        if takes_last && self.session.options.seed % 4 == TWO_AT_ONCE && self.session.refusals_left(&self.key) > 1 {
+        let is_at_once =
+            takes_last && self.turn == Turn::Second && TWO_AT_ONCE.contains(&(self.session.options.seed % 4));
+        if is_at_once && self.session.refusals_left(&self.key) > 1 {
             // Two lists at once for the last place of the window: a limiter that does not count a request at once admits both.
-            let answers = self.session.send_together(vec![list_of(0, &self.key); 2]).await?;
+            let lists = [list_of(0, &self.key), of_another_client(list_of(0, &self.key))];
+            let answers = self.session.send_together(lists.into()).await?;
             let refused = answers.into_iter().find(|answer| answer.status() == Some(429));
             self.refused = refused.map(|answer| answer.request.clone());
             self.sent += 2;
             self.sent_alone += 1;
             return Ok(true);
         }
-        let request = if takes_last && fails {
+        let request = if takes_last && self.turn == Turn::First {
             // A failure that takes the last place of the window must give nothing back but itself.
             Some(fetch_animal(self.session.random.i64(1 << 61..1 << 62), &self.key))
         } else {
@@ -177,7 +178,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             Some(429) => self.refused = Some(exchange.request),
             None => return Ok(false),
             // A list may be rejected with Remaining 0, but not with 429: further lists would show nothing new.
-            Some(400..=599) if self.turn == Turn::First && remains_none(&exchange) => return Ok(false),
+            Some(400..=599) if self.turn == Turn::First && !takes_last && remains_none(&exchange) => return Ok(false),
             Some(_) => {}
         }
         self.sent += 1;
@@ -326,14 +327,17 @@ fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> Vec<Re
             ];
             others.rotate_left((session.options.seed % 3) as usize);
             others.sort_by_key(|(_, is_free)| !is_free);
-            // It names the address of another client, one for documentation (RFC 5737): the key is limited, not the address. With half of
-            // the seeds, a server that reads parameters before it checks the limit answers with 400.
+            // With half of the seeds, a server that reads parameters before it checks the limit answers with 400.
             let list = if session.options.seed.is_multiple_of(2) { list("limit=0") } else { list_over(turn) };
-            let list = list.header("X-Forwarded-For", "203.0.113.77");
-            std::iter::once(list).chain(others.into_iter().map(|(request, _)| request)).collect()
+            std::iter::once(of_another_client(list)).chain(others.into_iter().map(|(request, _)| request)).collect()
         }
     };
     over.into_iter().map(|request| bearing(request, key)).collect()
+}
+
+/// The request, naming the address of another client, one for documentation (RFC 5737): the key is limited, not the address.
+fn of_another_client(request: Request) -> Request {
+    request.header("X-Forwarded-For", "203.0.113.77")
 }
 
 /// Returns true if a request about animals was answered with this status. One for an unknown path may not reach the limiter.
@@ -348,7 +352,9 @@ fn is_free(session: &Session<'_>, key: &ApiKey, is_of_kind: fn(&Exchange) -> boo
     own.windows(3).any(|neighbours| {
         let &[before, exchange, after] = neighbours else { return false };
         let in_order = before.received_at <= exchange.sent_at && exchange.received_at <= after.sent_at;
+        // A refusal was not counted itself.
         in_order
+            && after.status() != Some(429)
             && is_of_kind(exchange)
             && window_of(before).zip(window_of(after)).is_some_and(|(before, after)| {
                 before.reset == after.reset && before.remaining.checked_sub(after.remaining) == Some(1)
@@ -367,19 +373,14 @@ fn list_over(turn: Turn) -> Request {
     list(query)
 }
 
-/// The request over the limit to send now. A creation that was sent and admitted before is replaced by another one, because no
+/// The request over the limit to send now, on the connection of the request that shows the recovery. A creation that was sent and admitted before is replaced by another one, because no
 /// response would show which of the two had stored an animal.
 fn renewed(session: &mut Session<'_>, request: &Request, key: &ApiKey) -> Request {
     let is_same = |exchange: &Exchange| harmless::plain(&exchange.request) == harmless::plain(request);
     let was_sent = session.trace.exchanges.iter().rev().any(is_same);
     let next =
         if request.method == "POST" && was_sent { bearing(creation(session, VALID), key) } else { request.clone() };
-    if keeps_its_connection(session) { next.kept() } else { next }
-}
-
-/// Returns true if the seed chooses one kept connection for the request over the limit and the one that shows the recovery.
-pub(super) fn keeps_its_connection(session: &Session<'_>) -> bool {
-    session.options.seed & 4 != 0
+    next.kept()
 }
 
 /// Sends requests without a key: a client without a key gets 401 also while a key is exhausted. A cache may have kept the refusal of the

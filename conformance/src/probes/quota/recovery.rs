@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::watch::AFTER_RESET;
-use super::{exhaustion, fetch_animal, fetch_of, keys, limits};
+use super::{fetch_animal, fetch_of, keys, limits};
 use crate::http::pacing::{self, Advice};
 use crate::probes::session::{Session, Stop, bearing};
 use crate::probes::steps::{creation, list};
@@ -13,11 +13,12 @@ use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
 
+/// The bit of the seed with which a creation is the first request of a new window.
+const CREATES_FIRST: u64 = 16;
+
 /// Waits for `Retry-After`, then sends the request again: after a single refusal without any further wait, because a client that obeys is
 /// not refused again. If it is refused, waits until some seconds after the reset as well, and sends it once more. After a success a POST and a GET of one animal must succeed too.
 pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
-    let all = bearing(list("limit=100"), key);
-    let all = if exhaustion::keeps_its_connection(session) { all.kept() } else { all };
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         if session.refusals(key) == 0 {
@@ -44,10 +45,12 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
                 );
                 session.leave_out("quota.recovers", reason.clone());
                 session.leave_out("quota.refused-stores-nothing", reason);
-                return asked_for_too_much(session, key, all).await;
+                let [first, _] = first_requests(session, key);
+                return asked_for_too_much(session, key, first.kept()).await;
             }
         }
-        let status = session.send(all.clone()).await?.status();
+        let [first, _] = first_requests(session, key);
+        let status = session.send(first.kept()).await?.status();
         // After repeated requests over the limit, another rejection may be a ban.
         if status != Some(429) && !(repeated && matches!(status, Some(401 | 403))) {
             break;
@@ -67,14 +70,24 @@ async fn asked_for_too_much(session: &mut Session<'_>, key: &ApiKey, request: Re
     Ok(())
 }
 
-/// Sends a creation and a fetch, once the key is admitted again.
-async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
+/// A list of all animals and a creation, of which the seed chooses the first: any request is admitted in a new window.
+fn first_requests(session: &mut Session<'_>, key: &ApiKey) -> [Request; 2] {
     let creation = creation(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
+    let mut requests = [list("limit=100"), creation].map(|request| bearing(request, key));
+    if session.options.seed & CREATES_FIRST != 0 {
+        requests.reverse();
+    }
+    requests
+}
+
+/// Sends the other one of the first requests and a fetch, once the key is admitted again.
+async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
+    let [_, second] = first_requests(session, key);
     // An animal without a status, which lists have shown long ago: whether it still has none, shows now. Of several replicas, the newest
     // animal shows more.
     let unset = session.created_without_status().filter(|_| session.trace.context.replicas.is_empty());
     let fetch = unset.map_or_else(|| fetch_of(&session.known_ids(), 0, key), |id| fetch_animal(id, key));
-    for request in [bearing(creation, key), fetch] {
+    for request in [second, fetch] {
         if session.refusals(key) > 0 {
             break;
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{fetch_of, fetches_work, fillers, has_budget, limits, list_of, needed, time_left};
+use super::{fetch_of, fetches_work, has_budget, limits, list_of, needed, time_left};
 use crate::probes::near_misses;
 use crate::probes::session::{Session, Stop};
 use animal_store_rules::tolerance::Tolerance;
@@ -11,6 +11,10 @@ use animal_store_rules::trace::exchange::Exchange;
 
 /// The time after a Reset when requests show whether the limit has reset: more than clocks may differ by.
 pub(super) const AFTER_RESET: Duration = Tolerance::CLOCK_SLACK.unsigned().saturating_mul(2);
+
+/// The bit of the seed with which requests come shortly before the end of a window, and how long before.
+const LATE: u64 = 8;
+const SHORTLY_BEFORE: Duration = Duration::from_secs(6);
 
 /// The minimum time that the rest of a run takes.
 const REST_OF_A_RUN: Duration = Duration::from_secs(75);
@@ -20,10 +24,6 @@ const AT_INTERVALS: u64 = 4;
 
 /// The number of requests that have to be left for the end of the window.
 const LEFT: u64 = 2;
-
-/// The number of requests that begin a window at once, and the bits of the seed that choose them: one seed in four has 8 there.
-const AT_THE_BEGIN: usize = 2;
-const BEGINS_AT_ONCE: u64 = 24;
 
 /// One of so many seeds exhausts the first window of a key.
 const EXHAUSTS_THE_FIRST: u64 = 4;
@@ -59,7 +59,7 @@ fn exhausts_the_first(session: &Session<'_>) -> bool {
 }
 
 /// The mean time from a request to the next one, where requests are sent one after the other.
-fn pace(session: &Session<'_>) -> Duration {
+pub(in crate::probes) fn pace(session: &Session<'_>) -> Duration {
     let exchanges = &session.trace.exchanges;
     let all: Duration = exchanges.iter().map(lasted).sum();
     (all / u32::try_from(exchanges.len().max(1)).unwrap_or(u32::MAX)).max(session.interval())
@@ -97,7 +97,7 @@ pub(in crate::probes) fn has_another_window(session: &Session<'_>) -> bool {
         && session.time_left() > REST_OF_A_RUN
 }
 
-/// Waits for the end of a window that has been used little, with a request in its middle. Only its Reset can restore anything then.
+/// Waits for the end of a window that has been used little, with a request in its middle or shortly before its end. Only its Reset can restore anything then.
 /// The run uses the next window, and in this one there is room for some near misses. Where responses are so slow that the tour takes longer
 /// than a window, it begins earlier, and ends with a window: then most of its requests are in the window that is exhausted.
 pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_aside: bool) -> Result<(), Stop> {
@@ -120,17 +120,12 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_asid
         until += A_WINDOW;
     }
     until -= earlier;
-    let half = until.saturating_sub(AFTER_RESET) / 2;
-    session.wait(half, "a later response in the same window").await?;
+    let to_the_end = until.saturating_sub(AFTER_RESET);
+    let is_late = session.options.seed & LATE != 0 && to_the_end > 2 * SHORTLY_BEFORE;
+    let later = if is_late { to_the_end - SHORTLY_BEFORE } else { to_the_end / 2 };
+    session.wait(later, "a later response in the same window").await?;
     session.send(list_of(1, &key)).await?;
-    session.wait(until.saturating_sub(half), "the next window").await?;
-    if session.options.seed & BEGINS_AT_ONCE != 8 {
-        return Ok(());
-    }
-    // The first requests of a window come at once, and each must be counted. On a Free key they leave fewer for the end of the window, so
-    // not every seed sends them.
-    let requests = fillers(session, 0, AT_THE_BEGIN, &key);
-    session.ask_together(requests).await.map(drop)
+    session.wait(until.saturating_sub(later), "the next window").await
 }
 
 /// The time that must be left of a window for the tour of a run that exhausts two keys in it.
@@ -237,7 +232,8 @@ fn may_exhaust(session: &Session<'_>) -> bool {
 /// The time that exhausting the rest of a window takes: the last requests are sent one after the other.
 fn time_to_exhaust(session: &Session<'_>) -> Duration {
     let slowest = session.trace.exchanges.iter().map(lasted).max().unwrap_or_default();
-    Duration::from_secs(15) + slowest * (super::KEPT as u32 + super::AFTERWARDS as u32)
+    let least = if session.options.seed & LATE != 0 { SHORTLY_BEFORE } else { Duration::from_secs(15) };
+    least + slowest * (super::KEPT as u32 + super::AFTERWARDS as u32)
 }
 
 /// The time from the request of an exchange to the end of its response.

@@ -111,6 +111,15 @@ impl Session<'_> {
     /// Sends requests with the key in turn concurrently; if the window has no room for them, waits for the next one first. Refused
     /// requests are not retried, but the announced time is awaited: other requests would count as repeated.
     pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<Vec<&Exchange>, Stop> {
+        self.ask_together_beside(requests, Vec::new()).await
+    }
+
+    /// Sends requests as [`Session::ask_together`] does, and others, which have their credentials, at the same time as the first of them.
+    pub async fn ask_together_beside(
+        &mut self,
+        requests: Vec<Request>,
+        mut others: Vec<Request>,
+    ) -> Result<Vec<&Exchange>, Stop> {
         let key = self.asking_key();
         // Other traffic on the key may be as frequent as this run, and then several concurrent requests would get 429.
         self.make_room(&key, 2 * requests.len()).await?;
@@ -118,7 +127,11 @@ impl Session<'_> {
         let mut requests: Vec<Request> = requests.into_iter().map(|request| bearing(request, &key)).collect();
         while !requests.is_empty() {
             let rest = requests.split_off(self.at_once(requests.len()).clamp(1, requests.len()));
-            let sent = self.send_all(std::mem::replace(&mut requests, rest)).await?;
+            let mut now = std::mem::replace(&mut requests, rest);
+            let own = now.len();
+            now.append(&mut others);
+            let mut sent = self.send_all(now).await?;
+            sent.truncate(own);
             let exchanges = sent.iter().map(|place| self.exchange(*place));
             let refused: Vec<Exchange> = exchanges.filter(|sent| pacing::asks_to_wait(sent)).cloned().collect();
             answered.extend(sent);

@@ -99,8 +99,13 @@ fn slots_of(events: &[Event<'_>]) -> Option<(i64, i64)> {
     let begins: HashSet<i64> = reports.map(|report| report.reset / SECOND - 60).collect();
     let first = *begins.iter().min()?;
     let are_apart = begins.iter().any(|begin| (begin - first) % 60 != 0);
-    let slot = (5..=30).rev().find(|slot| are_apart && begins.iter().all(|begin| (begin - first) % slot == 0))?;
-    Some((slot, first.rem_euclid(slot)))
+    // Some servers round the begin of one slot now up, now down.
+    let within = |slot: i64, from: i64, off: i64| begins.iter().all(|begin| (begin - from).rem_euclid(slot) <= off);
+    let mut found = [(first, 0), (first, 1), (first - 1, 1)].into_iter().filter_map(|(from, off)| {
+        let slot = (5..=30).rev().find(|slot| are_apart && within(*slot, from, off))?;
+        Some((slot, (from + off).rem_euclid(slot)))
+    });
+    found.next()
 }
 
 /// Returns true if admitted responses report ends of days that are apart, and most of them a day after a request of the run, as a log of the
@@ -226,7 +231,9 @@ impl Search<'_, '_> {
         // A count that slides restores little at a time, so that other clients may use all of it. Remaining shows them by its falls,
         // unless those are the differences between the counters of several addresses.
         let may_slide = falls && !hypothesis.cut.is_fixed() && self.reports_minutes_of_one_address(hypothesis.figures);
-        if may_slide && !candidate.contradictions.is_empty() {
+        // Other clients may have opened windows that begin with requests.
+        let may_open = hypothesis.cut == Cut::First && self.explain(&candidate, |found| found.kind == Kind::ResetOff);
+        if (may_slide || may_open) && !candidate.contradictions.is_empty() {
             let evaluation = evaluate(shared, self.timeline, 0);
             if evaluation.contradictions.is_empty() {
                 candidate = evaluation;
@@ -239,17 +246,17 @@ impl Search<'_, '_> {
     /// contradiction and no plain way of counting explains the counts: an excess by the failures of the run shows that failures count.
     fn may_have_others(&self, evaluation: &Evaluation) -> bool {
         let (figures, contradictions) = (evaluation.hypothesis.figures, &evaluation.contradictions);
-        if evaluation.shows_others && !contradictions.is_empty() {
-            return true;
-        }
+        evaluation.shows_others && !contradictions.is_empty()
+            || self.explain(evaluation, |found| self.may_be_hidden(found, figures))
+    }
+
+    /// Returns true if other clients may explain each contradiction, also these, and no plain way of counting explains the counts.
+    fn explain(&self, evaluation: &Evaluation, also: impl Fn(&Contradiction) -> bool) -> bool {
+        let contradictions = &evaluation.contradictions;
         contradictions.iter().any(is_by_others)
-            && contradictions.iter().all(|found| {
-                // Another client may have opened a window.
-                let is_end = found.kind == Kind::ResetOff && evaluation.hypothesis.cut == Cut::First;
-                is_by_others(found) || is_end || self.may_be_hidden(found, figures)
-            })
+            && contradictions.iter().all(|found| is_by_others(found) || also(found))
             && !evaluation.restores_nothing()
-            && !self.counted.contains(&figures)
+            && !self.counted.contains(&evaluation.hypothesis.figures)
     }
 
     /// Returns true if an early refusal reports a day that is not exhausted. Other clients may have exhausted the minute behind the day.
