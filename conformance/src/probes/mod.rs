@@ -69,7 +69,7 @@ pub async fn run(
     }
     let was_sent_aside = session.trace.exchanges.iter().any(|exchange| exchange.probe == near_misses::ASIDE_NAME);
     if plan.sends_aside && !was_sent_aside && (!plan.exhausts() || quota::watch::has_another_window(session)) {
-        near_misses::aside(session).await?;
+        near_misses::aside(session, plan.exhausts()).await?;
         // The first animals must still be there, and those of refused creations must not.
         session.ask(steps::list("limit=100")).await?;
     }
@@ -154,7 +154,7 @@ async fn carry_out(session: &mut Session<'_>, plan: &RunPlan, probe: Probe) -> R
             if turn == Turn::First {
                 // The window of a key that has just recovered is used for nothing else, if there is another.
                 if session.other_key().is_some() && plan.sends_aside && near_misses::has_room_aside(session) {
-                    near_misses::aside(session).await?;
+                    near_misses::aside(session, true).await?;
                 }
                 // From now on the other key is used, if there is one: ordinary traffic exhausts it.
                 session.ask_with(1);

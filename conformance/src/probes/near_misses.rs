@@ -3,10 +3,8 @@
 //! Creations and reads are sent in turn on one connection, as far as there are reads: no part of one request may show in the next.
 
 use std::cmp::Reverse;
-use std::time::Duration;
 
 use super::cost::Cost;
-use super::quota::watch;
 use super::session::{MAY_BE_A_DAY, Session, Stop};
 use super::steps::{ask, create, creation, digits, fetch, filled, list, listed_ids, next_id, step_of};
 use animal_store_rules::near_misses::{NearMiss, Place, Target, Values, near_misses};
@@ -25,9 +23,6 @@ pub(super) const ASIDE: usize = 23;
 /// The number of near misses without a body that a run on a small plan sends in the probe, and in a window that the run uses little of.
 const READS: usize = 15;
 pub(super) const READS_ASIDE: usize = 22;
-
-/// The mean response time up to which such a window has time for reads: a log of the last minute has to forget them soon after its end.
-const FAST: Duration = Duration::from_millis(50);
 
 /// The requests of every run: the creation of an animal, fetches of two others, three lists, and store orders.
 const FIXED: usize = 7;
@@ -284,15 +279,15 @@ pub(super) fn has_room_aside(session: &Session<'_>) -> bool {
     window.is_some_and(|window| window.remaining >= ASIDE as u64 + LEFT)
 }
 
-/// Sends the near misses that a small plan has no room for in the probe.
-pub(super) async fn aside(session: &mut Session<'_>) -> Result<(), Stop> {
+/// Sends the near misses that a small plan has no room for in the probe, and reads as well if there `is_time` for them.
+pub(super) async fn aside(session: &mut Session<'_>, is_time: bool) -> Result<(), Stop> {
     session.begin_aside(ASIDE_NAME);
     for row in &creations(session.options.seed)[AMONG_READS..CREATIONS] {
         send(session, row, Amount::Few).await?;
     }
     for row in &reads(session.options.seed)[READS..READS + READS_ASIDE] {
         let has_room = session.last_window(&session.asking_key()).is_some_and(|window| window.remaining > LEFT);
-        if !has_room || watch::pace(session) > FAST {
+        if !is_time || !has_room {
             break;
         }
         send(session, row, Amount::Few).await?;

@@ -248,7 +248,8 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     }
     probes.extend(first.into_iter().chain(later).chain(second));
 
-    let aside = if sends_aside { near_misses::ASIDE + near_misses::READS_ASIDE + BESIDE } else { 0 };
+    let reads_aside = if exhausts { near_misses::READS_ASIDE } else { 0 };
+    let aside = if sends_aside { near_misses::ASIDE + reads_aside + BESIDE } else { 0 };
     let (mut keyed, mut keyless, mut animals) = (aside, 0, 0);
     // The requests that exhaust windows, and those of the present window until then.
     let (mut exhausting, mut in_window) = (0, 0);

@@ -44,7 +44,7 @@ async fn judged_as(used: usize, variation: Variation) -> Report {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_day_that_ends_in_the_middle_of_a_run_leaves_it_incomplete_and_names_what_was_not_sent() {
     // Enough is left for the tour and for the first exhaustion, which exercise every stated requirement.
-    let report = judged_after(905).await;
+    let report = judged_after(883).await;
     assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
     assert_eq!(
         report.unfinished,
@@ -61,7 +61,7 @@ async fn a_day_that_ends_in_the_middle_of_a_run_leaves_it_incomplete_and_names_w
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_day_that_has_room_for_the_whole_run_leaves_nothing_unsent() {
-    let report = judged_after(850).await;
+    let report = judged_after(828).await;
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
     assert_eq!(report.unfinished, [""; 0]);
 }

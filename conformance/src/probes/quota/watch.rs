@@ -50,6 +50,9 @@ const NEARLY_A_WINDOW: Duration = Duration::from_secs(68);
 /// The mean response time from which the requests between two exhaustions take longer than a window.
 const SLOW: Duration = Duration::from_millis(350);
 
+/// The mean response time up to which a window has time for more: a log of the last minute has to forget it soon after its end.
+const FAST: Duration = Duration::from_millis(50);
+
 /// The interval between two requests where the end of the window is unknown.
 const MOMENT: Duration = Duration::from_secs(2);
 
@@ -59,7 +62,7 @@ fn exhausts_the_first(session: &Session<'_>) -> bool {
 }
 
 /// The mean time from a request to the next one, where requests are sent one after the other.
-pub(in crate::probes) fn pace(session: &Session<'_>) -> Duration {
+fn pace(session: &Session<'_>) -> Duration {
     let exchanges = &session.trace.exchanges;
     let all: Duration = exchanges.iter().map(lasted).sum();
     (all / u32::try_from(exchanges.len().max(1)).unwrap_or(u32::MAX)).max(session.interval())
@@ -112,7 +115,7 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_asid
     let key = session.asking_key();
     // The near misses come first, so that a log of the last minute has forgotten them as well when the window ends.
     if sends_aside && !is_slow(session) && near_misses::has_room_aside(session) {
-        near_misses::aside(session).await?;
+        near_misses::aside(session, pace(session) <= FAST).await?;
     }
     let earlier = tour.saturating_sub(A_WINDOW.saturating_sub(AFTER_RESET));
     let mut until = time_left(session).unwrap_or(left) + AFTER_RESET;

@@ -114,7 +114,7 @@ impl Session<'_> {
         self.ask_together_beside(requests, Vec::new()).await
     }
 
-    /// Sends requests as [`Session::ask_together`] does, and others, which have their credentials, at the same time as the first of them.
+    /// Sends requests as [`Session::ask_together`] does, and others, which have their credentials, in the midst of the first of them.
     pub async fn ask_together_beside(
         &mut self,
         requests: Vec<Request>,
@@ -128,10 +128,10 @@ impl Session<'_> {
         while !requests.is_empty() {
             let rest = requests.split_off(self.at_once(requests.len()).clamp(1, requests.len()));
             let mut now = std::mem::replace(&mut requests, rest);
-            let own = now.len();
-            now.append(&mut others);
+            let midst = now.len() / 2..now.len() / 2 + others.len();
+            now.splice(midst.start..midst.start, others.drain(..));
             let mut sent = self.send_all(now).await?;
-            sent.truncate(own);
+            sent.drain(midst);
             let exchanges = sent.iter().map(|place| self.exchange(*place));
             let refused: Vec<Exchange> = exchanges.filter(|sent| pacing::asks_to_wait(sent)).cloned().collect();
             answered.extend(sent);
