@@ -125,7 +125,7 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_asid
     until -= earlier;
     let to_the_end = until.saturating_sub(AFTER_RESET);
     let is_late = session.options.seed & LATE != 0 && to_the_end > 2 * SHORTLY_BEFORE;
-    let later = if is_late { to_the_end - SHORTLY_BEFORE } else { to_the_end / 2 };
+    let later = if is_late { to_the_end.saturating_sub(SHORTLY_BEFORE) } else { to_the_end / 2 };
     session.wait(later, "a later response in the same window").await?;
     session.send(list_of(1, &key)).await?;
     session.wait(until.saturating_sub(later), "the next window").await
