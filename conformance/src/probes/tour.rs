@@ -83,8 +83,11 @@ const PENDING: &str = "limit=100&status=pending";
 /// The list of all animals, as far as a list may be long.
 const ALL: &str = "limit=100";
 
+/// The list of one animal, which is sent beside creations if there are any.
+const SHORTEST: &str = "limit=1";
+
 /// Further lists of every kind; the long ones first. A filter may look for a part of a status, or for a status in another case.
-const LISTS: [&str; 6] = ["", "limit=0", "limit=1000", "limit=ten", "status=availabl", "status=SOLD"];
+const LISTS: [&str; 7] = ["", SHORTEST, "limit=0", "limit=1000", "limit=ten", "status=availabl", "status=SOLD"];
 
 /// The usual number of creations in an empty catalogue. For each unusual body or name that a service rejects, a plain one is sent.
 const CREATIONS: usize = REFUSED.len() + AS_TEXT + ENOUGH + USUALLY_REJECTED;
@@ -106,8 +109,8 @@ const COSTS: [(RunPart, usize); 6] = [
     (RunPart::Creations, CREATIONS + 1),
     (RunPart::Fetches, 3),
     (RunPart::OtherIds, OTHER_IDS),
-    // Besides, there are one beside creations, two of new animals, two by status, and one with the scheme in lower case.
-    (RunPart::Lists, LISTS.len() + 6),
+    // Besides, there are two of new animals, two by status, and one with the scheme in lower case.
+    (RunPart::Lists, LISTS.len() + 5),
 ];
 
 /// The usual number of requests with the key that a run of this scope sends in preflight and tour.
@@ -292,7 +295,7 @@ const UNUSUAL_NAMES: usize = DRAWN.end;
 fn beside_creations(session: &Session<'_>) -> Vec<Request> {
     let scope = &session.options.judging.scope;
     let key = session.other_key().unwrap_or_else(|| session.asking_key());
-    let listed = scope.needs(RunPart::Lists).then(|| bearing(list("limit=1"), &key));
+    let listed = scope.needs(RunPart::Lists).then(|| bearing(list(SHORTEST), &key));
     let keyless = scope.needs(RunPart::Credentials).then(|| list("status=sold"));
     listed.into_iter().chain(keyless).collect()
 }
@@ -443,7 +446,10 @@ async fn new_lists(session: &mut Session<'_>) -> Result<(), Stop> {
 
 /// Sends further lists, and one with the scheme in lower case.
 async fn single_lists(session: &mut Session<'_>) -> Result<(), Stop> {
-    for (place, query) in LISTS.into_iter().enumerate() {
+    let is_sent = |exchange: &Exchange| exchange.request.query.as_deref() == Some(SHORTEST);
+    let mut lists = LISTS.to_vec();
+    lists.retain(|query| *query != SHORTEST || !session.trace.exchanges.iter().any(is_sent));
+    for (place, query) in lists.into_iter().enumerate() {
         let request = if place == 0 { session.on_kept_connection(list(query)) } else { list(query) };
         let step = format!("GET {}", request.target());
         ask(session, request, &step).await?;

@@ -373,8 +373,8 @@ fn list_over(turn: Turn) -> Request {
     list(query)
 }
 
-/// The request over the limit to send now, on the connection of the request that shows the recovery. A creation that was sent and admitted before is replaced by another one, because no
-/// response would show which of the two had stored an animal.
+/// The request over the limit to send now, on the connection of the request that shows the recovery. A creation that was sent and admitted
+/// before is replaced by another one, because no response would show which of the two had stored an animal.
 fn renewed(session: &mut Session<'_>, request: &Request, key: &ApiKey) -> Request {
     let is_same = |exchange: &Exchange| harmless::plain(&exchange.request) == harmless::plain(request);
     let was_sent = session.trace.exchanges.iter().rev().any(is_same);

@@ -100,9 +100,10 @@ pub(in crate::probes) fn has_another_window(session: &Session<'_>) -> bool {
         && session.time_left() > REST_OF_A_RUN
 }
 
-/// Waits for the end of a window that has been used little, with a request in its middle or shortly before its end. Only its Reset can restore anything then.
-/// The run uses the next window, and in this one there is room for some near misses. Where responses are so slow that the tour takes longer
-/// than a window, it begins earlier, and ends with a window: then most of its requests are in the window that is exhausted.
+/// Waits for the end of a window that has been used little, with a request in its middle or shortly before its end. Only its Reset can
+/// restore anything then. The run uses the next window, and in this one there is room for some near misses. Where responses are so slow
+/// that the tour takes longer than a window, it begins earlier, and ends with a window: then most of its requests are in the window that is
+/// exhausted.
 pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, sends_aside: bool) -> Result<(), Stop> {
     let Some(left) = time_left(session) else { return Ok(()) };
     if left + AFTER_RESET + REST_OF_A_RUN >= session.time_left() || !may_exhaust(session) {

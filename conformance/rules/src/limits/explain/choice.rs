@@ -101,11 +101,10 @@ fn slots_of(events: &[Event<'_>]) -> Option<(i64, i64)> {
     let are_apart = begins.iter().any(|begin| (begin - first) % 60 != 0);
     // Some servers round the begin of one slot now up, now down.
     let within = |slot: i64, from: i64, off: i64| begins.iter().all(|begin| (begin - from).rem_euclid(slot) <= off);
-    let mut found = [(first, 0), (first, 1), (first - 1, 1)].into_iter().filter_map(|(from, off)| {
+    [(first, 0), (first, 1), (first - 1, 1)].into_iter().find_map(|(from, off)| {
         let slot = (5..=30).rev().find(|slot| are_apart && within(*slot, from, off))?;
         Some((slot, (from + off).rem_euclid(slot)))
-    });
-    found.next()
+    })
 }
 
 /// Returns true if admitted responses report ends of days that are apart, and most of them a day after a request of the run, as a log of the
@@ -232,7 +231,8 @@ impl Search<'_, '_> {
         // unless those are the differences between the counters of several addresses.
         let may_slide = falls && !hypothesis.cut.is_fixed() && self.reports_minutes_of_one_address(hypothesis.figures);
         // Other clients may have opened windows that begin with requests.
-        let may_open = hypothesis.cut == Cut::First && self.explain(&candidate, |found| found.kind == Kind::ResetOff);
+        let may_open =
+            hypothesis.cut == Cut::First && self.others_explain(&candidate, |found| found.kind == Kind::ResetOff);
         if (may_slide || may_open) && !candidate.contradictions.is_empty() {
             let evaluation = evaluate(shared, self.timeline, 0);
             if evaluation.contradictions.is_empty() {
@@ -247,11 +247,11 @@ impl Search<'_, '_> {
     fn may_have_others(&self, evaluation: &Evaluation) -> bool {
         let (figures, contradictions) = (evaluation.hypothesis.figures, &evaluation.contradictions);
         evaluation.shows_others && !contradictions.is_empty()
-            || self.explain(evaluation, |found| self.may_be_hidden(found, figures))
+            || self.others_explain(evaluation, |found| self.may_be_hidden(found, figures))
     }
 
-    /// Returns true if other clients may explain each contradiction, also these, and no plain way of counting explains the counts.
-    fn explain(&self, evaluation: &Evaluation, also: impl Fn(&Contradiction) -> bool) -> bool {
+    /// Returns true if other clients may explain each contradiction, and these as well, and no plain way of counting explains the counts.
+    fn others_explain(&self, evaluation: &Evaluation, also: impl Fn(&Contradiction) -> bool) -> bool {
         let contradictions = &evaluation.contradictions;
         contradictions.iter().any(is_by_others)
             && contradictions.iter().all(|found| is_by_others(found) || also(found))
