@@ -78,7 +78,8 @@ fn what_is_said_of_breaking_edits_was_reviewed() {
 #[test]
 fn the_first_steps_that_differ_from_the_transcript_were_reviewed() {
     let mut trace = recording::load("odd");
-    trace.exchanges.retain(|exchange| !exchange.step.is_empty());
+    // The recorded run listed the animals of each status one after the other at first.
+    trace.exchanges.retain(|exchange| !exchange.step.is_empty() && !exchange.step.ends_with(", at first"));
     trace.exchanges.truncate(4);
     assert_eq!(Transcript::new(&History::new(&trace)).difference(), None);
     trace.exchanges.iter_mut().for_each(|exchange| refuse(answer(exchange), 418));
