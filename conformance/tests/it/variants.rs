@@ -44,6 +44,9 @@ const TOGETHER: [[&str; 2]; 6] = [
     ["headers.reset-time.long-after-removal", "versioning.lifetime.redirected"],
 ];
 
+/// The seed of a server that is judged with two keys: the responses to one refute the first treatment of failures that explains the other.
+const OF_TWO_KEYS: u64 = 112;
+
 /// Some lawful choices of a server, on a plan.
 struct Variant {
     plan: Plan,
@@ -89,8 +92,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         assert_eq!(choices.len(), names.len(), "{names:?} are choices");
         (names.join(" "), Variant { plan: Plan::Free, may_be_banned: false, has_two_keys: false, choices })
     });
+    let drawn = lawful(OF_TWO_KEYS, Drawn::Choices).into_iter().filter(differs).collect();
+    let both = Variant { plan: Plan::Free, may_be_banned: false, has_two_keys: true, choices: drawn };
+    let both = std::iter::once((format!("free seed {OF_TWO_KEYS} with two keys"), both));
     let mut trials = table("variant", free.chain(pro).chain(two_keys).collect());
-    trials.extend(table("combination", pairs.chain(together).collect()));
+    trials.extend(table("combination", pairs.chain(together).chain(both).collect()));
     trials.push(plain!("choices", every_choice_belongs_to_a_requirement_and_every_open_one_has_two));
     trials
 }

@@ -1,6 +1,7 @@
 //! Hypotheses: complete ways of counting. A lawful policy is a variant of [`Cut`] or a value of another field. A new variant also needs its
 //! place in `Cut::ALL`, in the predicates of [`Cut`], in `explain/resets.rs`, and in `share.rs` if it has windows.
 
+use std::collections::HashSet;
 use std::fmt;
 
 /// The way in which minutes are cut, and the time that Reset announces.
@@ -151,6 +152,16 @@ impl Failures {
             Failures::Count => None,
             Failures::Free(which) | Failures::GivenBack(which) => Some(which),
         }
+    }
+
+    /// The treatments of failed requests that these outcomes can distinguish, the most common one first.
+    pub(super) fn distinguished(outcomes: &[Outcome]) -> Vec<Failures> {
+        let mut distinguished: HashSet<Vec<bool>> = HashSet::from([vec![false; outcomes.len()]]);
+        let mut kinds = Failed::ALL.to_vec();
+        kinds.retain(|which| distinguished.insert(outcomes.iter().map(|outcome| which.include(*outcome)).collect()));
+        let (free, given_back) =
+            (kinds.iter().copied().map(Failures::Free), kinds.iter().copied().map(Failures::GivenBack));
+        std::iter::once(Failures::Count).chain(free).chain(given_back).collect()
     }
 
     /// The treatments of failed requests that these outcomes cannot tell from this one.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::common::CommonFacts;
-use super::super::hypothesis::{Cut, Failed, Failures, Figures, Hypothesis, Others, Outcome, Span, Written};
+use super::super::hypothesis::{Cut, Failures, Figures, Hypothesis, Others, Outcome, Span, Written};
 use super::super::timeline::{DAY, Event, MINUTE, SECOND, Timeline};
 use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
 use crate::tolerance::Tolerance;
@@ -118,14 +118,6 @@ fn may_drain_a_day(events: &[Event<'_>], figures: Figures) -> bool {
     are_apart && 2 * of_own > ends.len()
 }
 
-/// The choices of failed requests that these outcomes can distinguish.
-fn kinds_of_failures(outcomes: &[Outcome]) -> Vec<Failed> {
-    let mut distinguished: HashSet<Vec<bool>> = HashSet::from([vec![false; outcomes.len()]]);
-    let mut kinds = Failed::ALL.to_vec();
-    kinds.retain(|which| distinguished.insert(outcomes.iter().map(|outcome| which.include(*outcome)).collect()));
-    kinds
-}
-
 /// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
 fn hypotheses(figures: &[Figures], events: &[Event<'_>], common: CommonFacts) -> Vec<Hypothesis> {
     let mut outcomes: Vec<Outcome> = Vec::new();
@@ -134,13 +126,7 @@ fn hypotheses(figures: &[Figures], events: &[Event<'_>], common: CommonFacts) ->
             outcomes.push(event.outcome);
         }
     }
-    let kinds = kinds_of_failures(&outcomes);
-    let mut failures = vec![Failures::Count];
-    failures.extend(kinds.iter().map(|which| Failures::Free(*which)));
-    failures.extend(kinds.iter().map(|which| Failures::GivenBack(*which)));
-    if let Some(known) = common.failures {
-        failures = vec![known];
-    }
+    let failures = common.failures.map_or_else(|| Failures::distinguished(&outcomes), |known| vec![known]);
     let refusals: &[bool] = if outcomes.contains(&Outcome::Refused) { &[false, true] } else { &[false] };
     // Where each Reset is the end of a minute, the next restoration is like the end of the window. Without a `Date`, nothing shows when the
     // minutes of such a count begin.

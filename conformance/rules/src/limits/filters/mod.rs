@@ -25,10 +25,18 @@ impl<'h> KeyLimits<'h> {
             if best.hypothesis.failures == Failures::Count || self.history.context.keys.len() == 1 {
                 return best;
             }
-            let alike = best.hypothesis.failures.alike(&self.outcomes());
+            let outcomes = self.outcomes();
             let limiter = Limiter::new(self.history);
-            let mut others = limiter.keys().iter().filter(|other| other.index != self.index);
-            if others.any(|other| other.refutes(&alike)) { self.explanation_with(Failures::Count) } else { best }
+            let is_refuted = |failures: Failures| {
+                let mut others = limiter.keys().iter().filter(|other| other.index != self.index);
+                others.any(|other| other.refutes(&failures.alike(&outcomes)))
+            };
+            if !is_refuted(best.hypothesis.failures) {
+                return best;
+            }
+            let others = Failures::distinguished(&outcomes).into_iter().filter(|failures| !is_refuted(*failures));
+            let others = others.map(|failures| self.explanation_with(failures));
+            others.min_by_key(|other| other.findings.len()).unwrap_or(best)
         })
     }
 
