@@ -15,6 +15,7 @@ use std::fmt;
 use super::Entry;
 use crate::request::{Credential, Defect};
 use crate::tolerance::Tolerance;
+use crate::trace::rate_limit::Window;
 
 /// The number of unknown keys that a service must have refused before it may lock out their sender.
 const MANY: usize = 5;
@@ -101,12 +102,16 @@ impl LockOut {
             is_unknown && entry.status() == Some(401)
         };
         let unknown = before.iter().filter(is_refused_unknown).count();
-        // An exhausted limit explains refusals of the key, and 429 of anybody.
-        let window = before.iter().rev().filter(|entry| entry.key().is_some()).find_map(Entry::window);
-        let has_room = window.map_or(status != 429, |window| window.remaining > 0);
         let is_certain = with_key > 0 && without > 0;
-        let is_explained = !has_room && (without == 0 || status == 429);
-        (unknown >= MANY && !is_explained).then_some(LockOut { from, status, unknown, is_certain })
+        // An exhausted limit explains refusals of the key, and those of anybody until it resets.
+        let window = before.iter().rev().filter(|entry| entry.key().is_some()).find_map(Entry::window);
+        let slack = Tolerance::CLOCK_SLACK.seconds();
+        let outlasts = |window: Window| {
+            let mut refused = entries[from..].iter().filter(|entry| entry.key().is_some());
+            refused.any(|entry| entry.answered_at().as_second() > window.reset.saturating_add(slack))
+        };
+        let has_room = window.map_or(status != 429, |window| window.remaining > 0 || is_certain && outlasts(window));
+        (unknown >= MANY && has_room).then_some(LockOut { from, status, unknown, is_certain })
     }
 }
 
@@ -239,10 +244,15 @@ mod tests {
 
     /// A list with the key, this many unknown keys, and then one status code with the key and without.
     fn locked(unknown: usize, status: u16, remaining: u64) -> TraceBuilder {
+        locked_after(0, unknown, status, remaining)
+    }
+
+    /// The same, the status code this many seconds after the rest.
+    fn locked_after(seconds: i64, unknown: usize, status: u16, remaining: u64) -> TraceBuilder {
         let known = TraceBuilder::new().list(200, remaining, 60).key("sk-Unknown");
         let refused = (0..unknown).fold(known, |builder, _| builder.list(401, 59, 60));
         let page = |builder: TraceBuilder| builder.list(status, 59, 60).without_rate_limit();
-        page(page(page(refused).key("sk-Key1")).key("sk-Unknown"))
+        page(page(page(refused.wait(seconds)).key("sk-Key1")).key("sk-Unknown"))
     }
 
     #[test]
@@ -251,16 +261,18 @@ mod tests {
             let trace = locked(6, status, 9).trace();
             let end = History::new(&trace).access.end();
             assert_eq!(end, Some(AccessEnd::Address { number: 8, status, unknown: 6 }));
-            if status != 429 {
-                assert!(
-                    History::new(&locked(6, status, 0).trace()).access.end().is_some(),
-                    "{status}, nothing remains"
-                );
-            }
             for rule in ["list.success", "auth.invalid-key", "auth.before-all-else", "headers.limit", "errors.shape"] {
                 let failures = locked(6, status, 9).failures_of(rule).concat();
                 assert!(failures.iter().all(|number| *number < 8), "{rule} with {status}: {failures:?}");
             }
+        }
+    }
+
+    #[test]
+    fn an_exhausted_limit_explains_refusals_of_everybody_until_it_resets() {
+        for status in [403, 429, 418] {
+            let is_locked = |seconds| History::new(&locked_after(seconds, 6, status, 0).trace()).access.end().is_some();
+            assert_eq!([0, 90].map(is_locked), [false, true], "{status}");
         }
     }
 
