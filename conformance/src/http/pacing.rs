@@ -172,6 +172,8 @@ mod tests {
         for (values, expected) in [
             (&["30"][..], FOLLOWED),
             (&["Thu, 01 Jan 1970 01:00:30 GMT"], FOLLOWED),
+            (&["90"], Some(92)),
+            (&["91"], TOO_LONG),
             (&["99999999999"], TOO_LONG),
             (&["99999999999999999999"], TOO_LONG),
             (&["Thu, 01 Jan 2099 00:00:00 GMT"], TOO_LONG),

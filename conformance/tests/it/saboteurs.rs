@@ -87,7 +87,7 @@ async fn row_of_two_keys(fault: &Fault) -> Outcome {
     caught_by(fault, &report).map(|_| String::new())
 }
 
-/// Where each response to a caller without a key shows a minute of which nothing is used, a saboteur is caught by the same requirements: such
+/// Where each response to a caller without a key shows an unused minute, a saboteur is caught by the same requirements: such
 /// requests are not counted against the key.
 async fn row_beside_callers(fault: &Fault) -> Outcome {
     let whole: Vec<Choice> =

@@ -534,7 +534,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     }
 
     /// The amount of a window that certainly counts of the requests that were complete when this one was, without itself. Whichever of them
-    /// was dealt with last found at least so much. A request that may not count takes no place from the others, and may have come first.
+    /// was dealt with last found at least that amount. A request that may not count takes no place from the others, and may have come first.
     pub(super) fn by_completion(&self, at: usize, epoch: usize) -> i64 {
         self.epochs[epoch].counts.certain.up_to(self.counted_until(at)) - self.certain_of_itself(at, epoch)
     }

@@ -70,7 +70,7 @@ async fn asked_for_too_much(session: &mut Session<'_>, key: &ApiKey, request: Re
     Ok(())
 }
 
-/// A list of all animals and a creation, of which the seed chooses the first: any request is admitted in a new window.
+/// A list of all animals and a creation, in the order that the seed chooses: any request is admitted in a new window.
 fn first_requests(session: &mut Session<'_>, key: &ApiKey) -> [Request; 2] {
     let creation = creation(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#);
     let mut requests = [list("limit=100"), creation].map(|request| bearing(request, key));

@@ -22,7 +22,7 @@ pub fn choices() -> Vec<Choice> {
         other("headers.anonymous", "small", "A caller without a key gets an allowance of 10.").reports_to_anonymous(10),
         other("headers.anonymous", "large", "A caller without a key gets an allowance of 5,000.")
             .reports_to_anonymous(5_000),
-        other("headers.anonymous", "whole", "A caller without a key is shown a minute of which nothing is used.")
+        other("headers.anonymous", "whole", "A caller without a key is shown an unused minute.")
             .answered(401, |_, response, server| response.set_limits(60, 60, server.window_end())),
         other("headers.anonymous", "counted-by-address", "Requests without a key count against the last used key.")
             .limits(|policy| policy.by_address = true),
