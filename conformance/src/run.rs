@@ -245,7 +245,7 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>, t
         notes::transient_failures(&trace.exchanges),
         notes::unreadable_bodies(&trace.exchanges),
         notes::mended(&conclusion.verdicts, options),
-        notes::unsent_near_misses(&trace.exchanges, options),
+        notes::unsent_near_misses(trace, options),
     ];
     let presentation = Presentation::of_run(trace, options);
     let remarks = Remarks {

@@ -149,7 +149,7 @@ pub(super) async fn run(session: &mut Session<'_>, amount: Amount) -> Result<(),
             let request = near_misses::with_values(session, Some(id), |values| row.request(*target, values));
             let Some(request) = request else { continue };
             session.step(row.step(*target));
-            session.ask_without_key(request).await?;
+            session.draw_without_key(request).await?;
         }
     }
     session.step("");

@@ -48,7 +48,7 @@ async fn send(
     let (request, keyed) = case.request(session);
     let request = request.at(replica);
     let exchange =
-        if keyed { Some(session.ask(request).await?.clone()) } else { session.ask_without_key(request).await? };
+        if keyed { Some(session.ask(request).await?.clone()) } else { session.draw_without_key(request).await? };
     // A request that the allowance of callers without a key refuses is not judged.
     let Some(exchange) = exchange else { return Ok((BTreeSet::new(), replica)) };
     let replica = exchange.request.replica;

@@ -83,7 +83,7 @@ pub(super) async fn run(session: &mut Session<'_>, steps: usize) -> Result<(), S
         if has_key {
             session.ask(request).await?;
         } else {
-            session.ask_without_key(request).await?;
+            session.draw_without_key(request).await?;
         }
     }
     Ok(())

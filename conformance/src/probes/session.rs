@@ -29,6 +29,7 @@ mod repetition;
 mod spread;
 mod variation;
 
+pub(crate) use access::EXHAUSTED_ALLOWANCE;
 use animals::Names;
 use asking::Asking;
 pub use asking::MAY_BE_A_DAY;
@@ -218,7 +219,10 @@ impl<'r> Session<'r> {
 
     /// Notes that a fixed part of the plan was not sent completely, with the reason in parentheses where nothing else names it.
     pub fn leave_unfinished(&mut self, part: impl Into<Cow<'static, str>>) {
-        self.trace.context.unfinished.push(part.into());
+        let part = part.into();
+        if !self.trace.context.unfinished.contains(&part) {
+            self.trace.context.unfinished.push(part);
+        }
     }
 
     /// Sends a request without waiting.

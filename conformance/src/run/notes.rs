@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::layout::{capitalized, counted};
 use crate::options::Options;
 use crate::probes::near_misses::Amount;
+use crate::probes::session::EXHAUSTED_ALLOWANCE;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::History;
 use animal_store_rules::limits::{KeyLimits, Limiter};
 use animal_store_rules::near_misses::{self as table, near_misses};
+use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Exchange, MAX_BODY, Outcome};
 use animal_store_rules::trace::knowledge::Answerer;
@@ -67,11 +69,11 @@ pub(super) fn undecided_by_others(limiter: &Limiter<'_>) -> Option<String> {
 }
 
 /// The note on near misses that the run did not send, if a larger plan or another profile sends more: `near misses: 110 of 876 sent`, with the
-/// families that the others belong to.
-pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> Option<String> {
+/// families that the others belong to, and the allowance of callers without a key if it was too small for more.
+pub(super) fn unsent_near_misses(trace: &Trace, options: &Options) -> Option<String> {
     let (scope, rows) = (&options.judging.scope, near_misses());
     let is_whole = scope.profile.creates() && scope.only.is_empty() && options.judging.earlier.is_none();
-    let sent: BTreeSet<usize> = exchanges.iter().filter_map(|sent| table::index_of_step(&sent.step)).collect();
+    let sent: BTreeSet<usize> = trace.exchanges.iter().filter_map(|sent| table::index_of_step(&sent.step)).collect();
     if !is_whole || sent.is_empty() || sent.len() == rows.len() {
         return None;
     }
@@ -86,7 +88,12 @@ pub(super) fn unsent_near_misses(exchanges: &[Exchange], options: &Options) -> O
     let pro = if by_pro > 0 { format!("a Pro key sends {by_pro} of them, ") } else { String::new() };
     let all = if scope.profile.exhausts() { "a Business key or --profile deep" } else { "a Business key" };
     let (sent, rows) = (sent.len(), rows.len());
-    Some(format!("near misses: {sent} of {rows} sent; not sent: {}; {pro}{all} nearly all", families.join(", ")))
+    let is_exhausted = trace.context.left_out.iter().any(|part| part.reason == EXHAUSTED_ALLOWANCE);
+    let reason = if is_exhausted { format!(" ({EXHAUSTED_ALLOWANCE})") } else { String::new() };
+    Some(format!(
+        "near misses: {sent} of {rows} sent{reason}; not sent: {}; {pro}{all} nearly all",
+        families.join(", ")
+    ))
 }
 
 /// The note on requests that were repeated because the kept connection had ended, with their number and methods.
@@ -175,6 +182,7 @@ fn contradiction(plan: &Plan, limit: u64) -> Option<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::context;
     use animal_store_rules::near_misses::NearMiss;
     use animal_store_rules::trace::exchange::{Failure, FailureKind, Request, Response};
     use animal_store_rules::trace::knowledge::Knowledge;
@@ -215,7 +223,10 @@ mod tests {
             let sent = exchange(0, "GET", Answerer::Service, failed(FailureKind::Timeout));
             Exchange { step: row.step(table::Target::List), ..sent }
         };
-        let note = |rows: &[NearMiss]| unsent_near_misses(&rows.iter().map(sent).collect::<Vec<_>>(), &options);
+        let note = |rows: &[NearMiss]| {
+            let trace = Trace { context: context(&options), exchanges: rows.iter().map(sent).collect() };
+            unsent_near_misses(&trace, &options)
+        };
         let some = note(&rows[..5]).expect("a note");
         assert!(some.starts_with(&format!("near misses: 5 of {} sent; not sent: ", rows.len())), "{some}");
         let pro = rows[5..].iter().filter(|row| Amount::Most.includes(row)).count();

@@ -108,4 +108,16 @@ async fn an_allowance_without_a_key_that_is_too_small_for_the_run_leaves_it_inco
     assert!(first.starts_with("the requests without a key (callers without a key have an allowance"), "{first}");
     let enough = judged_as(0, with(40)).await;
     assert_eq!(enough.verdict, Verdict::Conforms, "{:?} {:?}", enough.unfinished, enough.ended_early);
+    assert!(!enough.notes.iter().any(|note| note.contains("an allowance")), "{:?}", enough.notes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allowance_without_a_key_that_is_too_small_for_what_the_seed_draws_leaves_only_that_unsent() {
+    let report = judged_as(0, Variation { layers: vec![allowing(10)], ..Variation::default() }).await;
+    assert_eq!(report.verdict, Verdict::Conforms, "{:?} {:?}", report.unfinished, report.ended_early);
+    let note = report.notes.iter().find(|note| note.starts_with("near misses: ")).expect("the note on near misses");
+    assert!(
+        note.contains(" sent (callers without a key have an allowance of their own, which was exhausted);"),
+        "{note}"
+    );
 }

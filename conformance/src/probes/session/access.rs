@@ -21,6 +21,10 @@ const MISTAKEN: usize = 2;
 /// The number of times that callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
 const ALLOWANCES: usize = 5;
 
+/// The reason for which nothing more is sent without a key.
+pub(crate) const EXHAUSTED_ALLOWANCE: &str =
+    "callers without a key have an allowance of their own, which was exhausted";
+
 impl Session<'_> {
     /// Ends the run if the exchanges from this place on show that the access to the service has ended. If they make it likely, a few more
     /// requests show whether it has.
@@ -76,10 +80,19 @@ impl Session<'_> {
         (!is_mistaken && !is_over_allowance(&history, last)).then_some(end)
     }
 
-    /// Sends a request without a valid key. If callers without a key have an allowance and it is exhausted, waits as announced and
-    /// retries; after some such waits, nothing more is sent without a key. Returns the exchange, or none if the allowance remained
-    /// exhausted. A run that sends no unknown keys sends only requests without any credential.
+    /// Sends a request without a valid key that is part of every run. If callers without a key have an allowance and it is exhausted, waits
+    /// as announced and retries; after some such waits, nothing more is sent without a key, and the run is incomplete. Returns the
+    /// exchange, or none if nothing was sent. A run that sends no unknown keys sends only requests without any credential.
     pub async fn ask_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
+        self.without_key(request, true).await
+    }
+
+    /// Sends a request without a valid key that the seed has drawn, like [`Session::ask_without_key`]. A run without it is complete.
+    pub async fn draw_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
+        self.without_key(request, false).await
+    }
+
+    async fn without_key(&mut self, request: Request, is_of_every_run: bool) -> Result<Option<Exchange>, Stop> {
         let is_unknown = credential(&request, &self.trace.context) != Credential::Invalid(Defect::Absent);
         if is_unknown && !self.options.judging.scope.sends_unknown_keys() {
             return Ok(None);
@@ -97,11 +110,12 @@ impl Session<'_> {
                 }
                 _ => {
                     self.asking.exhausted_allowances = ALLOWANCES;
-                    let reason = "callers without a key have an allowance of their own, which was exhausted";
-                    self.leave_out("auth.", reason);
-                    self.leave_unfinished(format!("the requests without a key ({reason})"));
+                    self.leave_out("auth.", EXHAUSTED_ALLOWANCE);
                 }
             }
+        }
+        if is_of_every_run {
+            self.leave_unfinished(format!("the requests without a key ({EXHAUSTED_ALLOWANCE})"));
         }
         Ok(None)
     }
