@@ -13,9 +13,9 @@ use flate2::bufread::MultiGzDecoder;
 use futures_util::stream;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use reqwest::redirect::Policy;
+use reqwest::{Method, RequestBuilder};
 
 use super::errors;
 use super::tls::{UnusableTls, configuration};
@@ -97,6 +97,29 @@ impl Client {
     }
 
     async fn exchange(&self, request: &Request, id: Option<&str>) -> Result<Response, Failure> {
+        let mut builder = self.message(request, id);
+        // A server that rejects the client's certificate may end the connection first. A further connection shows the reason.
+        let mut left = MOST_UNSENT;
+        let sent = loop {
+            let again = builder.try_clone().filter(|_| left > 0 && request.connection == Connection::Own);
+            match (builder.send().await, again) {
+                (Err(error), Some(again)) if errors::is_unsent(&error) => (builder, left) = (again, left - 1),
+                (sent, _) => break sent,
+            }
+        };
+        let mut response = sent.map_err(|error| describe(&error))?;
+        let head = head(&response);
+        let (body, cut) = read_body(&mut response).await?;
+        let mut response = decoded(Response { body, cut, ..head });
+        if response.is_too_long() {
+            // The beginning of a body shows nothing about it.
+            response.body = Vec::new();
+        }
+        Ok(response)
+    }
+
+    /// The message of a request, for the connection that it asks for.
+    fn message(&self, request: &Request, id: Option<&str>) -> RequestBuilder {
         // Probes send valid methods only; an invalid one would break the HTTP framing.
         let method = Method::from_bytes(request.method.as_bytes()).unwrap_or(Method::GET);
         let http = match request.connection {
@@ -134,48 +157,31 @@ impl Client {
             }
             builder = builder.body(sent);
         }
-        // A server that rejects the client's certificate may end the connection first. A further connection shows the reason.
-        let mut left = MOST_UNSENT;
-        let sent = loop {
-            let again = builder.try_clone().filter(|_| left > 0 && request.connection == Connection::Own);
-            match (builder.send().await, again) {
-                (Err(error), Some(again)) if errors::is_unsent(&error) => (builder, left) = (again, left - 1),
-                (sent, _) => break sent,
+        builder
+    }
+}
+
+/// Reads a body up to the bound, and says whether it was cut.
+async fn read_body(response: &mut reqwest::Response) -> Result<(Vec<u8>, bool), Failure> {
+    let mut body = Vec::new();
+    loop {
+        let chunk = match response.chunk().await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => return Ok((body, false)),
+            // A server may add extensions to each chunk, and the client reads a bounded number of their bytes. The head is judged all the same.
+            Err(error) if errors::is_of_chunk_extensions(&error) => return Ok((Vec::new(), true)),
+            Err(error) => {
+                let failure = describe(&error);
+                // After its head, a response has begun.
+                let kind = if failure.kind.is_end() { FailureKind::Broken } else { failure.kind };
+                return Err(Failure { kind, ..failure });
             }
         };
-        let mut response = sent.map_err(|error| describe(&error))?;
-        let head = head(&response);
-        let (mut body, mut cut) = (Vec::new(), false);
-        loop {
-            let chunk = match response.chunk().await {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => break,
-                // A server may add extensions to each chunk, and the client reads a bounded number of their bytes. The head is judged all the same.
-                Err(error) if errors::is_of_chunk_extensions(&error) => {
-                    (body, cut) = (Vec::new(), true);
-                    break;
-                }
-                Err(error) => {
-                    let failure = describe(&error);
-                    // After its head, a response has begun.
-                    let kind = if failure.kind.is_end() { FailureKind::Broken } else { failure.kind };
-                    return Err(Failure { kind, ..failure });
-                }
-            };
-            let room = MAX_BODY - body.len();
-            if chunk.len() > room {
-                body.extend_from_slice(&chunk[..room]);
-                cut = true;
-                break;
-            }
-            body.extend_from_slice(&chunk);
+        let room = MAX_BODY - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Ok((body, true));
         }
-        let mut response = decoded(Response { body, cut, ..head });
-        if response.is_too_long() {
-            // The beginning of a body shows nothing about it.
-            response.body = Vec::new();
-        }
-        Ok(response)
     }
 }
 

@@ -183,19 +183,8 @@ impl RunPlan {
 /// Plans a run, given the limits of the plan, the window that the first responses report, or neither.
 pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> RunPlan {
     let (scope, creates) = (&options.judging.scope, options.judging.scope.profile.creates());
-    let custom = options.judging.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
-    let known = plan_limits.map(|plan_limits| plan_limits.per_minute).or(window.map(|window| window.limit));
-    let limit = known.unwrap_or(if custom { CUSTOM } else { SMALLEST });
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    // The limit per minute of one plan is the limit per day of another, which no run is to use up.
-    let may_be_of_day = options.judging.plan.is_none() && limit >= MAY_BE_A_DAY as usize;
-    let amount = match limit {
-        _ if scope.profile == Profile::Deep => Amount::All,
-        _ if may_be_of_day => Amount::Few,
-        limit if limit >= ROOMY_FOR_ALL => Amount::All,
-        limit if limit >= ROOMY => Amount::Most,
-        _ => Amount::Few,
-    };
+    let limit = assumed_limit(options, plan_limits, window);
+    let (is_small, amount) = (limit < ROOMY, amount_of(options, limit));
 
     // A run that repeats an earlier one sends the probes that failed in it. A failure may show in a probe that is not meant for its
     // requirement.
@@ -205,7 +194,6 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         Some(_) => shown_in.iter().any(|probe| repeats(probe)),
         None => scope.needs(part),
     };
-    let is_small = limit < ROOMY;
     // With a small limit, some near misses are sent on the way to exhausting a key.
     let exhausting_probes: &[&str] = if is_small { &["quota", near_misses::ASIDE_NAME] } else { &["quota"] };
     let exhausts = if scope.profile.exhausts() {
@@ -231,23 +219,62 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         (is_generated, Probe::Sequence(steps)),
         (fills_page, Probe::FullPage),
     ];
-    let generated: Vec<Probe> =
+    let mut between: Vec<Probe> =
         candidates.into_iter().filter(|(is_sent, _)| *is_sent).map(|(_, probe)| probe).collect();
 
-    let keyed_by = |probes: &[Probe]| probes.iter().map(|probe| probe.cost(scope).keyed).sum::<usize>();
-    let [first, second] = [Turn::First, Turn::Second].map(|turn| exhausts.then_some(Probe::Quota(turn)));
     let mut probes = vec![Probe::Tour];
-    // Ordinary traffic exhausts the first window as far as it has room, and then the second one.
-    let fits_all = keyed_by(&probes) + keyed_by(&generated) + QUOTA_EXTRA <= limit;
-    let mut later = Vec::new();
-    for probe in generated {
-        let fits = keyed_by(&probes) + keyed_by(&[probe]) + QUOTA_EXTRA <= limit && (fits_all || limit >= ROOMY);
-        // A list shows every animal until a full page is created.
-        let fits = fits && (probe != Probe::FullPage || later.is_empty());
-        if fits && options.quota_key.is_none() { probes.push(probe) } else { later.push(probe) }
+    if options.quota_key.is_none() {
+        probes.extend(moved_before_exhaustion(&mut between, limit, scope));
     }
-    probes.extend(first.into_iter().chain(later).chain(second));
+    let turn = |turn: Turn| exhausts.then_some(Probe::Quota(turn));
+    probes.extend(turn(Turn::First).into_iter().chain(between).chain(turn(Turn::Second)));
+    estimated(probes, sends_aside, if is_generated { cases } else { 0 }, limit, options)
+}
 
+/// The limit per minute of a plan, of the window that the first responses report, or of the smallest plan.
+fn assumed_limit(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> usize {
+    let is_custom = options.judging.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
+    let known = plan_limits.map(|plan_limits| plan_limits.per_minute).or(window.map(|window| window.limit));
+    usize::try_from(known.unwrap_or(if is_custom { CUSTOM } else { SMALLEST })).unwrap_or(usize::MAX)
+}
+
+/// The amount of near misses for which a limit per minute has room.
+fn amount_of(options: &Options, limit: usize) -> Amount {
+    // The limit per minute of one plan is the limit per day of another, which no run is to use up.
+    let may_be_of_day = options.judging.plan.is_none() && limit >= MAY_BE_A_DAY as usize;
+    match limit {
+        _ if options.judging.scope.profile == Profile::Deep => Amount::All,
+        _ if may_be_of_day => Amount::Few,
+        limit if limit >= ROOMY_FOR_ALL => Amount::All,
+        limit if limit >= ROOMY => Amount::Most,
+        _ => Amount::Few,
+    }
+}
+
+fn keyed_by(probes: &[Probe], scope: &Scope) -> usize {
+    probes.iter().map(|probe| probe.cost(scope).keyed).sum()
+}
+
+/// Moves the probes for which the first window has room out of those between two exhaustions, and returns them: ordinary traffic exhausts
+/// the first window as far as it has room, and then the second one.
+fn moved_before_exhaustion(between: &mut Vec<Probe>, limit: usize, scope: &Scope) -> Vec<Probe> {
+    let tour = keyed_by(&[Probe::Tour], scope);
+    let Some(room) = limit.checked_sub(tour + QUOTA_EXTRA) else { return Vec::new() };
+    let has_room = limit >= ROOMY || keyed_by(between, scope) <= room;
+    let mut moved = Vec::new();
+    for probe in std::mem::take(between) {
+        let fits = has_room && keyed_by(&moved, scope) + keyed_by(&[probe], scope) <= room;
+        // A list shows every animal until a full page is created.
+        let fits = fits && (probe != Probe::FullPage || between.is_empty());
+        if fits { moved.push(probe) } else { between.push(probe) }
+    }
+    moved
+}
+
+/// The plan of these probes, with its usual numbers. `cases` is the number of generated requests.
+fn estimated(probes: Vec<Probe>, sends_aside: bool, cases: usize, limit: usize, options: &Options) -> RunPlan {
+    let scope = &options.judging.scope;
+    let exhausts = probes.contains(&Probe::Quota(Turn::First));
     let reads_aside = if exhausts { near_misses::READS_ASIDE } else { 0 };
     let aside = if sends_aside { near_misses::ASIDE + reads_aside + BESIDE } else { 0 };
     let (mut keyed, mut keyless, mut animals) = (aside, 0, 0);
@@ -273,22 +300,21 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     if exhausts && options.quota_key.is_some() {
         exhausting += OF_TWO_KEYS;
     }
+    let most = options.budget.max_requests;
     // The quota run does not start if the budget is too small for it.
-    let is_affordable = keyed + keyless + exhausting <= options.budget.max_requests;
-    keyed += if is_affordable { exhausting } else { 1 };
-    let requests = (keyed + keyless).min(options.budget.max_requests);
-    let generated_keyless = if is_generated && scope.sends_unknown_keys() { cases } else { 0 };
+    keyed += if keyed + keyless + exhausting <= most { exhausting } else { 1 };
+    let requests = (keyed + keyless).min(most);
     RunPlan {
         probes,
         sends_aside,
         sends_keyless_last: false,
         requests,
         keyed: keyed.min(requests),
-        keyless: (keyless + generated_keyless).min(requests),
+        keyless: (keyless + if scope.sends_unknown_keys() { cases } else { 0 }).min(requests),
         // Two are exhausted, and a run may begin in the middle of another.
         windows: if exhausts { keyed.div_ceil(limit.max(1)).max(3) } else { keyed.div_ceil(limit.max(1)) + 1 },
-        animals: if creates { animals.min(requests) } else { 0 },
-        is_cut: keyed + keyless > options.budget.max_requests,
+        animals: if scope.profile.creates() { animals.min(requests) } else { 0 },
+        is_cut: keyed + keyless > most,
     }
 }
 

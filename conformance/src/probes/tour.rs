@@ -147,24 +147,7 @@ pub(super) async fn run(session: &mut Session<'_>, watches_window: bool, sends_k
     }
     let creates = profile.creates() && needs(RunPart::Creations);
     if creates {
-        for (place, template) in REFUSED.into_iter().enumerate() {
-            // On one connection: a member that a body lacks must not be taken from the body before, nor an error from the response before.
-            if let Some(number) = BEFORE_LACKING.get(place) {
-                animals.ids.extend(required(session, *number).await?);
-            }
-            let request = creation(session, template);
-            let request = if place < LACKING { session.on_kept_connection(request) } else { request };
-            animals.ids.extend(ask(session, request, &step_of(template)).await?.created_id());
-        }
-        for template in UNUSUAL {
-            let id = create(session, template).await?;
-            animals.ids.extend(id);
-            match template {
-                LARGE_CATEGORY => animals.large_category = id,
-                UNUSUAL_NAME => animals.unusual_name = id,
-                _ => {}
-            }
-        }
+        first_creations(session, &mut animals).await?;
     }
     if needs(RunPart::FirstLists) {
         ask(session, list(PENDING), &format!("GET /pets?{PENDING}, at first")).await?;
@@ -212,6 +195,29 @@ pub(super) async fn run(session: &mut Session<'_>, watches_window: bool, sends_k
     let sent = single_lists(session).await;
     session.ask_with(0);
     sent
+}
+
+/// Sends creations that must be refused, and unusual ones.
+async fn first_creations(session: &mut Session<'_>, animals: &mut Animals) -> Result<(), Stop> {
+    for (place, template) in REFUSED.into_iter().enumerate() {
+        // On one connection: a member that a body lacks must not be taken from the body before, nor an error from the response before.
+        if let Some(number) = BEFORE_LACKING.get(place) {
+            animals.ids.extend(required(session, *number).await?);
+        }
+        let request = creation(session, template);
+        let request = if place < LACKING { session.on_kept_connection(request) } else { request };
+        animals.ids.extend(ask(session, request, &step_of(template)).await?.created_id());
+    }
+    for template in UNUSUAL {
+        let id = create(session, template).await?;
+        animals.ids.extend(id);
+        match template {
+            LARGE_CATEGORY => animals.large_category = id,
+            UNUSUAL_NAME => animals.unusual_name = id,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Sends reads with the key concurrently; one after the other where the headers do not show that the minute has room for them:

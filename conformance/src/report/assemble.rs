@@ -66,22 +66,7 @@ pub(crate) fn assemble(
         .map(|verdict| requirement(&exchanges, presentation, conclusion, verdict, judging.strict))
         .collect();
     let text = |text: &Option<String>| text.as_deref().map(|text| presentation.text(text));
-    let mut gap_profile = Vec::new();
-    for RequirementReport { id, title, observed, .. } in
-        requirements.iter().filter(|r| r.selected && r.level == Level::Open)
-    {
-        gap_profile.push(Choice { id: id.clone(), title: title.clone(), observed: observed.clone() });
-    }
     let presented = |cause: &Cause| Cause { sentence: presentation.sentence(&cause.sentence), ..cause.clone() };
-    let timeline = trace.exchanges.iter().filter_map(|exchange| {
-        let response = exchange.response()?;
-        let headers = rate_limit::read(response);
-        let (limit, remaining, reset) = (headers.limit.integer(), headers.remaining.integer(), headers.reset.integer());
-        limit.or(remaining).or(reset)?;
-        let key = presentation.key_alias(exchange);
-        let (number, at, status) = (exchange.number, exchange.received_at, response.status);
-        Some(WindowPoint { exchange: number, at, key, status, limit, remaining, reset })
-    });
     Report {
         schema_version: SCHEMA_VERSION,
         tool: writer(),
@@ -125,12 +110,34 @@ pub(crate) fn assemble(
         candidate_log: None,
         replicas: fleet::replicas(presentation, conclusion.fleet.as_ref(), verdicts),
         causes: conclusion.causes.iter().map(presented).collect(),
-        gap_profile,
+        gap_profile: gap_profile(&requirements),
         requirements,
         counting: remarks.counting,
-        timeline: timeline.collect(),
+        timeline: trace.exchanges.iter().filter_map(|exchange| window_point(presentation, exchange)).collect(),
         exchanges,
     }
+}
+
+/// The choices of the server in what the specification leaves open.
+fn gap_profile(requirements: &[RequirementReport]) -> Vec<Choice> {
+    let open = requirements.iter().filter(|one| one.selected && one.level == Level::Open);
+    let choice = |one: &RequirementReport| Choice {
+        id: one.id.clone(),
+        title: one.title.clone(),
+        observed: one.observed.clone(),
+    };
+    open.map(choice).collect()
+}
+
+/// The window that a response reports, if it has one of the rate-limit fields.
+fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<WindowPoint> {
+    let response = exchange.response()?;
+    let headers = rate_limit::read(response);
+    let (limit, remaining, reset) = (headers.limit.integer(), headers.remaining.integer(), headers.reset.integer());
+    limit.or(remaining).or(reset)?;
+    let key = presentation.key_alias(exchange);
+    let (number, at, status) = (exchange.number, exchange.received_at, response.status);
+    Some(WindowPoint { exchange: number, at, key, status, limit, remaining, reset })
 }
 
 /// The selection of the requirements that the verdict is about, with the options that made it.

@@ -201,11 +201,7 @@ impl Policy {
         }
         // A request without a key comes from the address of the key that was used last.
         let (caller, limits) = ledger.caller?;
-        let group = match self.flaw {
-            Some(Flaw::Parts(part)) => (caller, part(request)),
-            Some(Flaw::Shares(number)) => (number(limits), 0),
-            _ => (caller, 0),
-        };
+        let group = self.group_of(caller, limits, request);
         let now = server.now();
         let is_first = ledger.counts.is_empty();
         let used_before =
@@ -229,13 +225,7 @@ impl Policy {
         }
         let cost = if let Some(Flaw::Costs(cost)) = self.flaw { cost(request) } else { 1 };
         let is_spared = matches!(self.flaw, Some(Flaw::Spares(which)) if which(request, count, server));
-        let more = match self.flaw {
-            Some(Flaw::OffBy(more)) => more,
-            Some(Flaw::ChecksLate) => {
-                ledger.reported.values().filter(|other| other.group == group && other.counted).count() as i64
-            }
-            _ => 0,
-        };
+        let more = self.over_the_limit(&ledger.reported, group);
         let most = limits.per_minute.saturating_add_signed(more);
         let is_full = self.used(count, server, now) >= most || now < count.banned_until;
         if is_full && is_spared {
@@ -258,10 +248,7 @@ impl Policy {
             }
         }
         let remaining = self.remaining(count, limits, server, self.written == Written::Before && counted);
-        let day_begins = now - now.rem_euclid(DAY);
-        let newest = count.log_of_day.back().copied().unwrap_or(now);
-        let day_ends = DAY + if self.logs_day { newest } else { day_begins };
-        let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
+        let reset = if self.reports_day { self.end_of_day(count, now) } else { count.ends.max(count.banned_until) };
         let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
         let refusal = is_answered.then(|| self.refusal(count, limits, server));
         let (from, logged) = (self.begin_of_slot(now), count.log.len());
@@ -271,6 +258,31 @@ impl Policy {
             count.log.pop_back();
         }
         refusal
+    }
+
+    fn group_of(&self, caller: i64, limits: Limits, request: &Request) -> Group {
+        match self.flaw {
+            Some(Flaw::Parts(part)) => (caller, part(request)),
+            Some(Flaw::Shares(number)) => (number(limits), 0),
+            _ => (caller, 0),
+        }
+    }
+
+    /// The number of requests of a group that are admitted beyond the limit, given the requests that are under way.
+    fn over_the_limit(&self, reported: &HashMap<u64, Reported>, group: Group) -> i64 {
+        match self.flaw {
+            Some(Flaw::OffBy(more)) => more,
+            Some(Flaw::ChecksLate) => {
+                reported.values().filter(|other| other.group == group && other.counted).count() as i64
+            }
+            _ => 0,
+        }
+    }
+
+    /// The time at which the day resets that a count reports.
+    fn end_of_day(&self, count: &Count, now: i64) -> i64 {
+        let newest = count.log_of_day.back().copied().unwrap_or(now);
+        DAY + if self.logs_day { newest } else { now - now.rem_euclid(DAY) }
     }
 
     /// Returns true if the count is written back with the response.

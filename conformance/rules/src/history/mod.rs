@@ -113,24 +113,8 @@ impl<'t> History<'t> {
             let is_fetch = matches!(entry.operation, Operation::Get(_));
             entry.may_be_removed = is_fetch && era(context, entry) != Era::Before;
         }
-        let (mut creations, mut created) = (Vec::new(), HashMap::new());
-        for (index, entry) in entries.iter().enumerate() {
-            let Operation::Create(body) = &entry.operation else { continue };
-            for id in entry.animals().into_iter().filter_map(Animal::id) {
-                created.entry(id).or_insert(creations.len());
-                creations.push(Creation { entry: index, id, sent: body.draft().cloned().unwrap_or_default() });
-            }
-        }
-        let mut sightings = sightings::of(&entries);
-        for entry in entries.iter().filter(|entry| entry.succeeded()) {
-            let request = &entry.exchange.request;
-            // A request beyond the specification has changed or removed the animal.
-            if ["DELETE", "PATCH", "PUT"].contains(&request.method.as_str())
-                && let Some(id) = request.path.strip_prefix("/pets/").and_then(|id| id.parse().ok())
-            {
-                sightings.remove(&id);
-            }
-        }
+        let (creations, created) = creations_in(&entries);
+        let sightings = sightings::of(&entries);
         let key_of = |(entry, _): &(usize, usize)| entries[*entry].key();
         let mut telling = sightings.iter().filter(|(id, _)| created.is_empty() || created.contains_key(id));
         let are_catalogues_apart = context.keys.len() > 1
@@ -290,6 +274,19 @@ fn knows_category(context: &Context, entries: &[Entry<'_>]) -> bool {
     };
     let shows = |entry: &Entry<'_>| entry.animals().into_iter().any(|animal| animal.category_id() == category);
     context.vouches_for_category || entries.iter().any(|entry| created_in(entry) == category || shows(entry))
+}
+
+/// The creations that the entries show, and the index of the first one with each id.
+fn creations_in(entries: &[Entry<'_>]) -> (Vec<Creation>, HashMap<i64, usize>) {
+    let (mut creations, mut created) = (Vec::new(), HashMap::new());
+    for (index, entry) in entries.iter().enumerate() {
+        let Operation::Create(body) = &entry.operation else { continue };
+        for id in entry.animals().into_iter().filter_map(Animal::id) {
+            created.entry(id).or_insert(creations.len());
+            creations.push(Creation { entry: index, id, sent: body.draft().cloned().unwrap_or_default() });
+        }
+    }
+    (creations, created)
 }
 
 /// The time of an exchange relative to the removal of `GET /pets/{petId}`: by the response's `Date`, else by the judge's clock. Without a

@@ -7,7 +7,7 @@ use super::{Animal, Entry, History, Operation};
 /// The places that show an animal with an id, in order, for every id: the index of the entry, and that of the animal in its response.
 pub(super) type Sightings = HashMap<i64, Vec<(usize, usize)>>;
 
-/// Notes every animal that the entries show.
+/// Notes every animal that the entries show, except those that a request beyond the specification has changed or removed.
 pub(super) fn of(entries: &[Entry<'_>]) -> Sightings {
     let mut sightings = Sightings::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -15,6 +15,14 @@ pub(super) fn of(entries: &[Entry<'_>]) -> Sightings {
             if let Some(id) = animal.id() {
                 sightings.entry(id).or_default().push((index, place));
             }
+        }
+    }
+    for entry in entries.iter().filter(|entry| entry.succeeded()) {
+        let request = &entry.exchange.request;
+        if ["DELETE", "PATCH", "PUT"].contains(&request.method.as_str())
+            && let Some(id) = request.path.strip_prefix("/pets/").and_then(|id| id.parse().ok())
+        {
+            sightings.remove(&id);
         }
     }
     sightings

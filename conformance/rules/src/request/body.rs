@@ -255,11 +255,7 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
     }
 
     let mut faults = Vec::new();
-    let name = member(members, "name", |value| match value {
-        Json::String(name) => Ok(name.clone()),
-        _ => Err(Fault::NameType),
-    });
-    match name.unwrap_or(Err(Fault::NameMissing)) {
+    match member(members, "name", name).unwrap_or(Err(Fault::NameMissing)) {
         Ok(name) => {
             // A name without the mark of the run may belong to an animal of an earlier run.
             let is_fresh = context.name_mark.as_ref().is_none_or(|mark| name.contains(mark.as_str()));
@@ -270,16 +266,9 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
         }
         Err(fault) => faults.push(fault),
     }
-    let category = member(members, "categoryId", |value| match value {
-        Json::Number(number) => match number.whole {
-            Whole::Int64(category) => Ok((category, &number.text)),
-            Whole::OutOfRange | Whole::Fraction => Err(Fault::CategoryRange),
-        },
-        _ => Err(Fault::CategoryType),
-    });
-    match category.unwrap_or(Err(Fault::CategoryMissing)) {
+    match member(members, "categoryId", category).unwrap_or(Err(Fault::CategoryMissing)) {
         Ok((category, text)) => {
-            if *text != category.to_string() {
+            if text != category.to_string() {
                 ambiguities.push(Ambiguity::IntegralNumber);
             }
             if category != context.category_id {
@@ -289,12 +278,7 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
         }
         Err(fault) => faults.push(fault),
     }
-    let status = member(members, "status", |value| match value {
-        Json::Null => Ok(None),
-        Json::String(status) if STATUSES.contains(&status.as_str()) => Ok(Some(status.clone())),
-        _ => Err(Fault::StatusEnum),
-    });
-    match status {
+    match member(members, "status", status) {
         Some(Ok(None)) => ambiguities.push(Ambiguity::NullStatus),
         Some(Ok(status)) => draft.status = status,
         Some(Err(fault)) => faults.push(fault),
@@ -316,6 +300,33 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
     let may_be_unread = ambiguities.iter().any(|one| matches!(one, Ambiguity::Size | Ambiguity::Nesting));
     faults.extend(may_be_unread.then_some(Fault::Unread));
     CreateBody::Faulty(faults, draft)
+}
+
+fn name(value: &Json) -> Result<String, Fault> {
+    match value {
+        Json::String(name) => Ok(name.clone()),
+        _ => Err(Fault::NameType),
+    }
+}
+
+/// The category, and its text.
+fn category(value: &Json) -> Result<(i64, &str), Fault> {
+    match value {
+        Json::Number(number) => match number.whole {
+            Whole::Int64(category) => Ok((category, &number.text)),
+            Whole::OutOfRange | Whole::Fraction => Err(Fault::CategoryRange),
+        },
+        _ => Err(Fault::CategoryType),
+    }
+}
+
+/// The status, or none for null.
+fn status(value: &Json) -> Result<Option<String>, Fault> {
+    match value {
+        Json::Null => Ok(None),
+        Json::String(status) if STATUSES.contains(&status.as_str()) => Ok(Some(status.clone())),
+        _ => Err(Fault::StatusEnum),
+    }
 }
 
 /// Reads a member of an object. The specification does not say which of several members with one name counts, so the last one without a
