@@ -112,9 +112,14 @@ impl ServerState {
         match lock(&self.shared.born).get(&id) {
             Some(born) => *born,
             // The response to its creation has not arrived here.
-            None if id > self.shared.last_of_start => self.timestamp(),
+            None if !self.is_of_start(id) => self.timestamp(),
             None => Timestamp::UNIX_EPOCH,
         }
+    }
+
+    /// Whether an animal was there when the server started.
+    pub(crate) fn is_of_start(&self, id: i64) -> bool {
+        id <= self.shared.last_of_start
     }
 
     /// Increments the counter of this fault or choice and returns it.

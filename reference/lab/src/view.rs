@@ -154,16 +154,15 @@ fn gapped() -> Layer {
             None
         })
         .after(|request, response, server| {
-            let is_created = request.is_create() && response.status == 201;
             server.own(|Gaps(refused, created)| {
                 *refused += i64::from(request.is_create() && response.status == 400);
                 response.edit_pets(|pet| {
                     change(pet, "id", |id| {
-                        let id = id.as_i64()?;
-                        if is_created {
-                            created.insert(id, shown_as(id, *refused, created));
-                        }
-                        created.get(&id).map(|shown| json!(shown))
+                        // A list may show a new animal before the response to its creation arrives here.
+                        let id = id.as_i64().filter(|id| !server.is_of_start(*id))?;
+                        let shown = created.get(&id).copied().unwrap_or_else(|| shown_as(id, *refused, created));
+                        created.insert(id, shown);
+                        Some(json!(shown))
                     });
                 });
             });
