@@ -131,6 +131,11 @@ pub(super) fn later(amount: Amount, scope: &Scope) -> usize {
     count(FURTHER, scope) + rows.map(|row| row.at.len().max(1)).sum::<usize>()
 }
 
+/// Returns true if the first request of the tour without the key was sent.
+pub(super) fn were_sent(session: &Session<'_>) -> bool {
+    session.trace.exchanges.iter().any(|exchange| exchange.step == "GET /pets without a key")
+}
+
 /// Sends the requests of the tour without the key. `id` is the id of an animal.
 pub(super) async fn of_tour(session: &mut Session<'_>, id: i64) -> Result<(), Stop> {
     send(session, FIRST, id).await

@@ -28,7 +28,7 @@ use crate::http::pacing::window_of;
 use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
-use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::exchange::Request;
 use plan::{Probe, RunPlan, Turn};
 use session::{Session, Stop};
 
@@ -106,14 +106,14 @@ const CONCURRENCY: usize = 16;
 /// The maximum number of requests that a run leaves when it finds no room for requests that belong together.
 const FEW_LEFT: u64 = 10;
 
-/// Sends the requests that need no key, if none of them was sent yet. The run calls this when the key cannot be used.
+/// Sends the requests of the tour that need no key, if none of them was sent yet. The run calls this when the key cannot be used.
 pub async fn without_a_key(session: &mut Session<'_>) -> Result<(), Stop> {
-    let is_keyless = |exchange: &Exchange| exchange.request.authorization.is_none();
-    if session.trace.exchanges.iter().any(is_keyless) {
+    if credentials::were_sent(session) {
         return Ok(());
     }
     session.begin("credentials");
-    credentials::of_tour(session, 1).await
+    let id = session.known_ids().last().copied().unwrap_or(1);
+    credentials::of_tour(session, id).await
 }
 
 async fn carry_out(session: &mut Session<'_>, plan: &RunPlan, probe: Probe) -> Result<(), Stop> {

@@ -214,7 +214,10 @@ impl<'r> Session<'r> {
 
     /// Records that a part of the plan is omitted.
     pub fn leave_out(&mut self, requirements: &'static str, reason: impl Into<String>) {
-        self.trace.context.left_out.push(LeftOut { requirements: requirements.into(), reason: reason.into() });
+        let part = LeftOut { requirements: requirements.into(), reason: reason.into() };
+        if !self.trace.context.left_out.contains(&part) {
+            self.trace.context.left_out.push(part);
+        }
     }
 
     /// Notes that a fixed part of the plan was not sent completely, with the reason in parentheses where nothing else names it.

@@ -18,8 +18,10 @@ const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), D
 /// The number of times that a likely lock-out may turn out to be none, after which none is looked for.
 const MISTAKEN: usize = 2;
 
-/// The number of times that callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
-const ALLOWANCES: usize = 5;
+/// The number of times that callers without a key may exhaust an allowance of theirs before a run sends nothing more without a key, and
+/// before it sends nothing more that the seed has drawn. The run waits after each of them but the last.
+const ALLOWANCES: usize = 8;
+const ALLOWANCES_OF_DRAWN: usize = 5;
 
 /// The reason for which nothing more is sent without a key.
 pub(crate) const EXHAUSTED_ALLOWANCE: &str =
@@ -84,20 +86,25 @@ impl Session<'_> {
     /// as announced and retries; after some such waits, nothing more is sent without a key, and the run is incomplete. Returns the
     /// exchange, or none if nothing was sent. A run that sends no unknown keys sends only requests without any credential.
     pub async fn ask_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
-        self.without_key(request, true).await
+        let exchange = self.without_key(&request, ALLOWANCES).await?;
+        if exchange.is_none() && self.asking.exhausted_allowances >= ALLOWANCES {
+            self.leave_unfinished(format!("the requests without a key ({EXHAUSTED_ALLOWANCE})"));
+        }
+        Ok(exchange)
     }
 
     /// Sends a request without a valid key that the seed has drawn, like [`Session::ask_without_key`]. A run without it is complete.
     pub async fn draw_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
-        self.without_key(request, false).await
+        self.without_key(&request, ALLOWANCES_OF_DRAWN).await
     }
 
-    async fn without_key(&mut self, request: Request, is_of_every_run: bool) -> Result<Option<Exchange>, Stop> {
-        let is_unknown = credential(&request, &self.trace.context) != Credential::Invalid(Defect::Absent);
+    /// Sends a request without a valid key, unless callers without one have exhausted this number of allowances.
+    async fn without_key(&mut self, request: &Request, allowances: usize) -> Result<Option<Exchange>, Stop> {
+        let is_unknown = credential(request, &self.trace.context) != Credential::Invalid(Defect::Absent);
         if is_unknown && !self.options.judging.scope.sends_unknown_keys() {
             return Ok(None);
         }
-        while self.asking.exhausted_allowances < ALLOWANCES {
+        while self.asking.exhausted_allowances < allowances {
             let jitter = self.random.f64();
             let exchange = self.send(request.clone()).await?.clone();
             if exchange.status() != Some(429) || !is_over_allowance(&History::without_bodies(&self.trace), &exchange) {
@@ -105,18 +112,15 @@ impl Session<'_> {
             }
             self.asking.exhausted_allowances += 1;
             match pacing::after_refusal(&exchange, 0, jitter) {
-                Advice::Wait(time) if self.asking.exhausted_allowances < ALLOWANCES && time < self.time_left() => {
-                    self.wait(time, "the allowance of callers without a key to reset").await?;
+                Advice::Wait(time) if time < self.time_left() => {
+                    if self.asking.exhausted_allowances < allowances {
+                        self.wait(time, "the allowance of callers without a key to reset").await?;
+                    }
                 }
-                _ => {
-                    self.asking.exhausted_allowances = ALLOWANCES;
-                    self.leave_out("auth.", EXHAUSTED_ALLOWANCE);
-                }
+                _ => self.asking.exhausted_allowances = ALLOWANCES,
             }
         }
-        if is_of_every_run {
-            self.leave_unfinished(format!("the requests without a key ({EXHAUSTED_ALLOWANCE})"));
-        }
+        self.leave_out("auth.", EXHAUSTED_ALLOWANCE);
         Ok(None)
     }
 }
