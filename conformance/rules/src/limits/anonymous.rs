@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use crate::history::{Entry, History};
+use crate::request::{Credential, Defect};
 use crate::trace::rate_limit::Window;
 
 /// The allowance of callers without a valid key, as far as the responses to them show it.
@@ -28,12 +29,20 @@ impl Anonymous {
             return Anonymous { explained };
         }
         for (at, entry) in callers.iter().enumerate().filter(|(_, entry)| entry.status() == Some(429)) {
-            // Several replicas may count such callers together, or each by itself.
+            // Several replicas may count such callers together, or each by itself. Callers without a credential, or without a bearer token, may be
+            // counted apart from the others.
             let replica = entry.exchange.request.replica;
-            let mut of_replica = callers[..at].to_vec();
-            of_replica.retain(|other| other.exchange.request.replica == replica);
-            let counted = [&callers[..at], &of_replica];
-            if counted.iter().any(|earlier| is_exhausted(earlier) || is_exhausted_by_others(earlier, entry)) {
+            let (credential, token) = (has_credential(entry), bears_token(entry));
+            let counted = |is_counted: &dyn Fn(&Entry<'_>) -> bool| {
+                let earlier: Vec<&Entry<'_>> =
+                    callers[..at].iter().copied().filter(|other| is_counted(other)).collect();
+                is_exhausted(&earlier) || is_exhausted_by_others(&earlier, entry)
+            };
+            if counted(&|_| true)
+                || counted(&|other| other.exchange.request.replica == replica)
+                || counted(&|other| has_credential(other) == credential)
+                || counted(&|other| bears_token(other) == token)
+            {
                 explained.insert(entry.exchange.number);
             }
         }
@@ -44,6 +53,17 @@ impl Anonymous {
     pub fn explains(&self, entry: &Entry<'_>) -> bool {
         self.explained.contains(&entry.exchange.number)
     }
+}
+
+/// Returns true if a caller without a valid key has sent another credential.
+fn has_credential(entry: &Entry<'_>) -> bool {
+    entry.credential != Credential::Invalid(Defect::Absent)
+}
+
+/// Returns true if a caller without a valid key has sent another bearer token.
+fn bears_token(entry: &Entry<'_>) -> bool {
+    let scheme = entry.exchange.request.authorization.as_deref().and_then(|value| value.get(..7));
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer "))
 }
 
 /// Returns true if the answers to these callers have counted an allowance down to nothing. Remaining may be reported before the request is
@@ -156,6 +176,18 @@ mod tests {
         assert!(explains(&[(0, 401, 2), (1, 401, 1), (0, 401, 0), (1, 429, 0)]), "together");
         assert!(explains(&[(0, 401, 1), (0, 401, 0), (1, 401, 2), (0, 429, 0)]), "each by itself");
         assert!(!explains(&[(0, 401, 2), (0, 401, 1), (0, 401, 0), (1, 401, 2), (1, 429, 0)]), "the other one's");
+    }
+
+    #[test]
+    fn callers_without_a_credential_or_a_token_may_be_counted_apart_from_those_with_an_unknown_one() {
+        for other in [None, Some("ApiKey x".to_owned())] {
+            let without = |builder: TraceBuilder| {
+                builder.change_last(|exchange| exchange.request.authorization.clone_from(&other))
+            };
+            let both = |builder: TraceBuilder, left: &u64| without(builder.list(401, *left, 3).list(401, 60, 60));
+            let refused = || [2, 1, 0].iter().fold(TraceBuilder::new().key("nobody"), both).list(429, 0, 3);
+            assert!(explains_last(refused()) && !explains_last(without(refused())), "{other:?}");
+        }
     }
 
     #[test]
