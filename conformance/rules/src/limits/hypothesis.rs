@@ -75,8 +75,30 @@ pub enum Written {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Failed {
     statuses: &'static [u16],
-    /// Whether only creations are among them.
-    is_of_creations: bool,
+    /// The only kind of requests among them, if there is only one.
+    only: Option<Only>,
+}
+
+/// A kind of requests that a server may treat in another way than others when they fail.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Only {
+    Creations,
+    /// Creations whose bodies are no JSON: a parser of bodies may answer them before requests are counted.
+    Unparsed,
+    Reads,
+}
+
+/// A body in a request, as far as the cost of its failure may depend on it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Sent {
+    /// The request has no body.
+    NoBody,
+    /// The body is JSON.
+    Json,
+    /// The body is no JSON.
+    Unparsed,
+    /// The body is no JSON to some parsers.
+    Unclear,
 }
 
 impl Failed {
@@ -90,7 +112,7 @@ impl Failed {
     pub const MALFORMED_BODY: Failed = Failed::MALFORMED.creations();
 
     /// Every choice of failed requests, the most common one first.
-    pub(super) const ALL: [Failed; 10] = [
+    pub(super) const ALL: [Failed; 12] = [
         Failed::ANY,
         Failed::MALFORMED,
         Failed::MISSING,
@@ -101,20 +123,33 @@ impl Failed {
         Failed::of(&[422]),
         Failed::of(&[422]).creations(),
         Failed::of(&[404, 422]),
+        Failed { only: Some(Only::Unparsed), ..Failed::MALFORMED },
+        Failed { only: Some(Only::Reads), ..Failed::ANY },
     ];
 
     const fn of(statuses: &'static [u16]) -> Failed {
-        Failed { statuses, is_of_creations: false }
+        Failed { statuses, only: None }
     }
 
     const fn creations(self) -> Failed {
-        Failed { is_of_creations: true, ..self }
+        Failed { only: Some(Only::Creations), ..self }
     }
 
     /// Returns true if a request with this outcome is among the failed requests.
     pub(super) fn include(self, outcome: Outcome) -> bool {
-        let Outcome::Failed { status, is_creation } = outcome else { return false };
-        self.statuses.contains(&status) && (is_creation || !self.is_of_creations)
+        let Outcome::Failed { status, sent } = outcome else { return false };
+        let is_one = match self.only {
+            None => true,
+            Some(Only::Creations) => sent != Sent::NoBody,
+            Some(Only::Unparsed) => sent == Sent::Unparsed,
+            Some(Only::Reads) => sent == Sent::NoBody,
+        };
+        self.statuses.contains(&status) && is_one
+    }
+
+    /// Returns true if a request with this outcome may be among the failed requests or not.
+    fn may_include(self, outcome: Outcome) -> bool {
+        self.only == Some(Only::Unparsed) && matches!(outcome, Outcome::Failed { sent: Sent::Unclear, .. })
     }
 }
 
@@ -125,9 +160,14 @@ impl fmt::Display for Failed {
             Failed::MALFORMED => f.write_str("malformed requests"),
             Failed::MISSING => f.write_str("requests for something that does not exist"),
             Failed::MALFORMED_BODY => f.write_str("malformed bodies"),
-            Failed { statuses, is_of_creations } => {
+            Failed { statuses, only } => {
                 let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
-                let requests = if is_of_creations { "creations" } else { "requests" };
+                let requests = match only {
+                    None => "requests",
+                    Some(Only::Creations) => "creations",
+                    Some(Only::Unparsed) => "bodies that are no JSON",
+                    Some(Only::Reads) => "reads",
+                };
                 write!(f, "{requests} with {}", statuses.join(" or "))
             }
         }
@@ -176,6 +216,11 @@ impl Failures {
         alike
     }
 
+    /// Returns true if a request with this outcome may count for good or not.
+    pub(super) fn may_spare(self, outcome: Outcome) -> bool {
+        self.spared().is_some_and(|failed| failed.may_include(outcome))
+    }
+
     /// Returns true if a request with this outcome does not count for good.
     pub(super) fn spare(self, outcome: Outcome) -> bool {
         self.spared().is_some_and(|failed| failed.include(outcome))
@@ -202,8 +247,8 @@ pub(super) enum Outcome {
     Failed {
         /// 400, 404 or 422.
         status: u16,
-        /// Whether the request is a creation.
-        is_creation: bool,
+        /// The body of the request.
+        sent: Sent,
     },
     /// The request was refused for the rate (429).
     Refused,

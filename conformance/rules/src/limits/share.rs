@@ -386,7 +386,7 @@ impl<'t, 'h> Shares<'t, 'h> {
             }
             (Outcome::Unknown, _) => (0, 1),
             // A server that learns of the failure when it has been dealt with may count the request until then.
-            (outcome, failures) if failures.spare(outcome) => (0, 1),
+            (outcome, failures) if failures.spare(outcome) || failures.may_spare(outcome) => (0, 1),
             _ => (1, 1),
         };
         Share { lo: lo * event.cost, hi: hi * event.cost }

@@ -3,9 +3,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::hypothesis::{Figures, Outcome, Span};
+use super::hypothesis::{Figures, Outcome, Sent, Span};
 use crate::history::Entry;
-use crate::request::{CreateBody, Operation, PetId};
+use crate::request::{CreateBody, Fault, Operation, PetId};
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::RateHeaders;
 
@@ -325,7 +325,6 @@ fn falls_by_more(events: &[Event<'_>], by_received: &[usize]) -> bool {
 pub(super) fn outcome(entry: &Entry<'_>) -> Outcome {
     // An identifier that is no int64 may be malformed, or that of an animal which does not exist, whatever the response says.
     let is_of_no_integer = matches!(&entry.operation, Operation::Get(id) if !matches!(id, PetId::Int64(_)));
-    let is_creation = matches!(entry.operation, Operation::Create(_));
     // A body that is a NewPet may be refused for another reason, for example because it is nested deeply.
     let is_of_pet = matches!(entry.operation, Operation::Create(CreateBody::NewPet(..) | CreateBody::Unclear));
     match entry.status() {
@@ -333,10 +332,25 @@ pub(super) fn outcome(entry: &Entry<'_>) -> Outcome {
         Some(429) => Outcome::Refused,
         Some(400..=499) if is_of_no_integer => Outcome::Unknown,
         Some(400 | 422) if is_of_pet => Outcome::Unknown,
-        Some(404 | 410) => Outcome::Failed { status: 404, is_creation },
-        Some(status @ (400 | 422)) => Outcome::Failed { status, is_creation },
+        Some(404 | 410) => Outcome::Failed { status: 404, sent: sent(entry) },
+        Some(status @ (400 | 422)) => Outcome::Failed { status, sent: sent(entry) },
         // A server may count a request that it refuses for another reason like a success, like a malformed one, or not at all.
         Some(_) | None => Outcome::Unknown,
+    }
+}
+
+/// The body of a request, as parsers of JSON read it.
+fn sent(entry: &Entry<'_>) -> Sent {
+    let Operation::Create(read) = &entry.operation else { return Sent::NoBody };
+    let bytes = entry.exchange.request.body.as_ref().map_or(&[][..], |body| &body.bytes);
+    let is_json = serde_json::from_slice::<serde_json::Value>(bytes).is_ok();
+    match read {
+        // Some parsers replace what is not UTF-8.
+        CreateBody::Malformed | CreateBody::Extended if !is_json && std::str::from_utf8(bytes).is_ok() => {
+            Sent::Unparsed
+        }
+        CreateBody::Faulty(faults, _) if is_json && !faults.contains(&Fault::NoObject) => Sent::Json,
+        _ => Sent::Unclear,
     }
 }
 

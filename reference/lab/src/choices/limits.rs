@@ -48,6 +48,15 @@ fn bad_body(request: &Request, status: u16) -> bool {
     status == 400 && request.is_create()
 }
 
+/// A creation that a parser of bodies answers.
+fn unparsed(request: &Request, status: u16) -> bool {
+    bad_body(request, status) && serde_json::from_slice::<serde_json::Value>(&request.body).is_err()
+}
+
+fn failed_read(request: &Request, status: u16) -> bool {
+    failed(request, status) && !request.is_create()
+}
+
 /// Choices about limits, whose outcome depends on the plan of a key.
 pub fn choices() -> Vec<Choice> {
     vec![
@@ -100,6 +109,8 @@ pub fn choices() -> Vec<Choice> {
         spares("bad-request-free", "Requests that get 400 use nothing up, unlike other failures.", got_400, false),
         spares("bad-body-free", "Creations that get 400 use nothing up, unlike other failures.", bad_body, false),
         spares("bad-body-given-back", "Creations that get 400 are given back once reported.", bad_body, true),
+        spares("unparsed-free", "Bodies that are no JSON use nothing up, unlike other failures.", unparsed, false),
+        spares("failed-reads-free", "Reads that fail use nothing up, unlike failed creations.", failed_read, false),
         spares("missing-free", "Requests for an animal that does not exist use nothing up.", missing, false),
         spares("given-back", "Requests that fail are given back after they were reported.", failed, true),
         spares("malformed-given-back", "Malformed requests are given back once reported.", malformed, true),
