@@ -1,6 +1,6 @@
 //! Add an animal: what must be accepted, what must be refused, and what the response must contain.
 
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::admitted;
 use super::list::differences;
@@ -84,7 +84,8 @@ fn alteration(animal: Animal<'_>, sent: &Draft) -> Option<Sentence> {
 
 /// Returns true if a name is shown as it was sent. An unusual name may be trimmed and brought to normalisation form C.
 fn is_same_name(sent: &str, shown: &str) -> bool {
-    sent == shown || !is_plain_name(sent) && normalised(sent) == normalised(shown)
+    let is_trimmed_or_composed = || sent.contains(shown) || is_nfc(shown);
+    sent == shown || !is_plain_name(sent) && normalised(sent) == normalised(shown) && is_trimmed_or_composed()
 }
 
 /// A name as a server may store it: trimmed, and in normalisation form C.
@@ -199,6 +200,8 @@ mod tests {
         assert!(!is_same_name("Rex 1", "rex 1"));
         assert!(is_same_name(" Zoe\u{308} ", "Zo\u{eb}"));
         assert!(!is_same_name("Zo\u{eb}", "Zoe"));
+        assert!(!is_same_name("Zo\u{eb}", "Zoe\u{308}"), "decomposed");
+        assert!(is_same_name(" Zoe\u{308} ", "Zoe\u{308}"), "trimmed as it was");
     }
 
     #[test]
