@@ -29,6 +29,7 @@ use animal_store_rules::catalogue::RunPart;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::keys::ApiKey;
 use plan::{Probe, RunPlan, Turn};
 use session::{Session, Stop};
 
@@ -147,6 +148,7 @@ async fn carry_out(session: &mut Session<'_>, plan: &RunPlan, probe: Probe) -> R
         Probe::Quota(turn) => {
             // The second turn does not wait, so this is the last opportunity.
             if turn == Turn::Second {
+                session.ask_with(1);
                 second_look::run(session).await?;
                 second_look::at_once(session).await?;
             }
@@ -156,14 +158,23 @@ async fn carry_out(session: &mut Session<'_>, plan: &RunPlan, probe: Probe) -> R
                 if session.other_key().is_some() && plan.sends_aside && near_misses::has_room_aside(session) {
                     near_misses::aside(session, true).await?;
                 }
-                // From now on the other key is used, if there is one: ordinary traffic exhausts it.
-                session.ask_with(1);
+                // From now on the other key is used, if there is one: ordinary traffic exhausts it. Where its limit is lower, it would take many
+                // windows.
+                if !session.other_key().is_some_and(|other| has_lower_limit(session, &other)) {
+                    session.ask_with(1);
+                }
                 gaps::run(session).await?;
                 quota::watch::later_with_the_second_key(session).await?;
             }
             Ok(())
         }
     }
+}
+
+/// Returns true if the limit of another key is lower than that of the key in use.
+fn has_lower_limit(session: &Session<'_>, other: &ApiKey) -> bool {
+    let limit = |key: &ApiKey| session.last_window(key).map(|window| window.limit);
+    limit(other).zip(limit(&session.asking_key())).is_some_and(|(other, asking)| other < asking)
 }
 
 /// Waits for a window that has room for the planned requests.
