@@ -152,7 +152,7 @@ async fn carry_out(session: &mut Session<'_>, plan: &RunPlan, probe: Probe) -> R
                 second_look::run(session).await?;
                 second_look::at_once(session).await?;
             }
-            quota::run(session, turn).await?;
+            quota::run(session, turn, plan.sends_aside).await?;
             if turn == Turn::First {
                 // The window of a key that has just recovered is used for nothing else, if there is another.
                 if session.other_key().is_some() && plan.sends_aside && near_misses::has_room_aside(session) {

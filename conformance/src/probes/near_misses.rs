@@ -20,9 +20,17 @@ const AMONG_READS: usize = 31;
 /// The number of them that are sent in a window that the run uses little of.
 pub(super) const ASIDE: usize = 23;
 
-/// The number of near misses without a body that a run on a small plan sends in the probe, and in a window that the run uses little of.
+/// The number of near misses without a body that a run on a small plan sends in the probe.
 const READS: usize = 15;
-pub(super) const READS_ASIDE: usize = 22;
+
+/// The number of further near misses with a body, and without, in a window that the run uses little of, if there is time for them. The
+/// table has four times as many rows with a body as without.
+const CREATIONS_IN_TIME: usize = 15;
+const READS_IN_TIME: usize = 7;
+pub(super) const ASIDE_IN_TIME: usize = CREATIONS_IN_TIME + READS_IN_TIME;
+
+/// The number of near misses with a body that a run with two keys sends with one of them while the other is exhausted.
+pub(super) const MEANWHILE: usize = 32;
 
 /// The requests of every run: the creation of an animal, fetches of two others, three lists, and store orders.
 const FIXED: usize = 7;
@@ -279,15 +287,30 @@ pub(super) fn has_room_aside(session: &Session<'_>) -> bool {
     window.is_some_and(|window| window.remaining >= ASIDE as u64 + LEFT)
 }
 
-/// Sends the near misses that a small plan has no room for in the probe, and reads as well if there `is_time` for them.
+/// Sends the near misses that a small plan has no room for in the probe, and further ones if there `is_time` for them.
 pub(super) async fn aside(session: &mut Session<'_>, is_time: bool) -> Result<(), Stop> {
     session.begin_aside(ASIDE_NAME);
-    for row in &creations(session.options.seed)[AMONG_READS..CREATIONS] {
+    let (creations, reads) = (creations(session.options.seed), reads(session.options.seed));
+    for row in &creations[AMONG_READS..CREATIONS] {
         send(session, row, Amount::Few).await?;
     }
-    for row in &reads(session.options.seed)[READS..READS + READS_ASIDE] {
-        let has_room = session.last_window(&session.asking_key()).is_some_and(|window| window.remaining > LEFT);
-        if !is_time || !has_room {
+    let in_time =
+        reads[READS..READS + READS_IN_TIME].iter().chain(&creations[CREATIONS..CREATIONS + CREATIONS_IN_TIME]);
+    for row in in_time.filter(|_| is_time) {
+        if session.last_window(&session.asking_key()).is_none_or(|window| window.remaining <= LEFT) {
+            break;
+        }
+        send(session, row, Amount::Few).await?;
+    }
+    session.step("");
+    Ok(())
+}
+
+/// Sends further near misses with a key whose window the run uses little of, as far as that window has room.
+pub(super) async fn meanwhile(session: &mut Session<'_>) -> Result<(), Stop> {
+    let key = session.asking_key();
+    for row in creations(session.options.seed).into_iter().skip(CREATIONS + CREATIONS_IN_TIME).take(MEANWHILE) {
+        if session.promised(&key) <= LEFT {
             break;
         }
         send(session, row, Amount::Few).await?;

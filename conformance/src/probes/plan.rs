@@ -275,8 +275,8 @@ fn moved_before_exhaustion(between: &mut Vec<Probe>, limit: usize, scope: &Scope
 fn estimated(probes: Vec<Probe>, sends_aside: bool, cases: usize, limit: usize, options: &Options) -> RunPlan {
     let scope = &options.judging.scope;
     let exhausts = probes.contains(&Probe::Quota(Turn::First));
-    let reads_aside = if exhausts { near_misses::READS_ASIDE } else { 0 };
-    let aside = if sends_aside { near_misses::ASIDE + reads_aside + BESIDE } else { 0 };
+    let aside_in_time = if exhausts { near_misses::ASIDE_IN_TIME } else { 0 };
+    let aside = if sends_aside { near_misses::ASIDE + aside_in_time + BESIDE } else { 0 };
     let (mut keyed, mut keyless, mut animals) = (aside, 0, 0);
     // The requests that exhaust windows, and those of the present window until then.
     let (mut exhausting, mut in_window) = (0, 0);
@@ -298,7 +298,7 @@ fn estimated(probes: Vec<Probe>, sends_aside: bool, cases: usize, limit: usize, 
         }
     }
     if exhausts && options.quota_key.is_some() {
-        exhausting += OF_TWO_KEYS;
+        exhausting += OF_TWO_KEYS + if sends_aside { near_misses::MEANWHILE } else { 0 };
     }
     let most = options.budget.max_requests;
     // The quota run does not start if the budget is too small for it.
@@ -337,9 +337,9 @@ mod tests {
     }
 
     #[test]
-    fn a_free_key_affords_everything_in_three_windows_and_150_requests_beside_reads_aside() {
+    fn a_free_key_affords_everything_in_three_windows_and_150_requests_beside_near_misses_in_time() {
         let plan = plan_on("free", |_| {});
-        assert!(plan.keyed <= 150 + near_misses::READS_ASIDE && plan.windows <= 3, "{plan:?}");
+        assert!(plan.keyed <= 150 + near_misses::ASIDE_IN_TIME && plan.windows <= 3, "{plan:?}");
         assert!(plan.keyless <= 150, "{plan:?}");
         assert_eq!(plan.probes[..2], [Probe::Tour, Probe::Quota(Turn::First)]);
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::watch::AFTER_RESET;
-use super::{bearing, list_of, time_left};
+use super::watch::{self, AFTER_RESET};
+use super::{bearing, limits, list_of, time_left};
+use crate::probes::near_misses;
 use crate::probes::plan::{IN_TURN, OF_THE_OTHER};
 use crate::probes::session::{Session, Stop};
 use crate::probes::steps::list;
@@ -53,6 +54,23 @@ pub(super) async fn ask_with_the_other(session: &mut Session<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Sends near misses with the key that is not being exhausted, if there is one: the run waits for the exhausted key in any case. A count
+/// that slides would not forget them before this key is exhausted in its turn.
+pub(super) async fn near_misses_with_the_other(session: &mut Session<'_>) -> Result<(), Stop> {
+    let is_fixed = || limits(session, |key| key.explanation().hypothesis.cut.is_fixed());
+    if session.other_key().is_none_or(|other| session.refused_now(&other).is_some())
+        || watch::is_slow(session)
+        || !is_fixed()
+    {
+        return Ok(());
+    }
+    let asking = session.asking();
+    session.ask_with(1 - asking.min(1));
+    let sent = near_misses::meanwhile(session).await;
+    session.ask_with(asking);
+    sent
 }
 
 /// Waits this long for the exhausted key. If the window of the other key ends meanwhile, a list some seconds after its Reset shows

@@ -44,8 +44,8 @@ const FILLERS: [&str; 7] = [
     "status=available&limit=2",
 ];
 
-/// Exhausts the key that requests are sent with, if the budget allows.
-pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
+/// Exhausts the key that requests are sent with, if the budget allows. If the run `sends_aside`, another key sends near misses meanwhile.
+pub(super) async fn run(session: &mut Session<'_>, turn: Turn, sends_aside: bool) -> Result<(), Stop> {
     session.begin("quota");
     let key = session.asking_key();
     if turn == Turn::First {
@@ -90,7 +90,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn) -> Result<(), Sto
             session.leave_out("quota.", reason);
             Ok(())
         }
-        (Turn::First, true) => recovery::run(session, &key).await,
+        (Turn::First, true) => recovery::run(session, &key, sends_aside).await,
         (Turn::Second, _) => Ok(()),
     }
 }
@@ -111,7 +111,7 @@ async fn exhaust_unreported(session: &mut Session<'_>) -> Result<(), Stop> {
         sent += batch;
         if let Some(refusal) = refusal {
             session.follow(pacing::after_refusal(&refusal, 1, 0.0), "Retry-After").await?;
-            return recovery::run(session, &key).await;
+            return recovery::run(session, &key, false).await;
         }
     }
     session.leave_out("quota.", "the responses have no usable rate-limit headers");

@@ -18,7 +18,13 @@ const CREATES_FIRST: u64 = 16;
 
 /// Waits for `Retry-After`, then sends the request again: after a single refusal without any further wait, because a client that obeys is
 /// not refused again. If it is refused, waits until some seconds after the reset as well, and sends it once more. After a success a POST and a GET of one animal must succeed too.
-pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
+/// If the run `sends_aside`, the other key sends near misses meanwhile.
+pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey, sends_aside: bool) -> Result<(), Stop> {
+    let begun = session.now();
+    if sends_aside {
+        keys::near_misses_with_the_other(session).await?;
+    }
+    let passed = session.now().duration_since(begun).unsigned_abs();
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         if session.refusals(key) == 0 {
@@ -32,7 +38,7 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
                 let time = (reported + AFTER_RESET).max(window_end(session, attempt));
                 keys::wait_with_the_other(session, time).await?;
             }
-            Advice::Wait(reported) => keys::wait_with_the_other(session, reported).await?,
+            Advice::Wait(reported) => keys::wait_with_the_other(session, reported.saturating_sub(passed)).await?,
             // The second 429 may have caused a ban, which is lawful; the first one cannot.
             Advice::TooLong(time) if time <= pacing::LONGEST_BAN && repeated => {
                 keys::wait_with_the_other(session, time).await?;
