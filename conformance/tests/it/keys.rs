@@ -1,7 +1,8 @@
 //! Keys that change during a run: revoked, new, known to some replicas only, or sent from an address that is locked out.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use animal_store_conformance::report::KeyAlias;
@@ -178,4 +179,66 @@ async fn the_judge_waits_for_a_route_and_for_a_key_that_is_not_known_yet() {
         let error = run(Plan::Free, server, |_| {}).await.expect_err(what);
         assert!(matches!(error, RunError::Unusable(_)), "{what}: {error}");
     }
+}
+
+/// The requests of a key, in the present minute of the clock.
+#[derive(Default)]
+struct Minute {
+    end: i64,
+    used: u64,
+    refused: HashSet<u64>,
+}
+
+/// Limits every key but the one that asks first to this number of requests per minute.
+fn limiting_the_second(limit: u64) -> Variation {
+    let (first, minute) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(Minute::default())));
+    let is_second = move |request: &Request, server: &ServerState| {
+        let mut first = first.lock().expect("nobody panics with it");
+        server.key_of(request).is_some_and(|key| *first.get_or_insert(key.id) != key.id)
+    };
+    let (asks_second, counted) = (is_second.clone(), Arc::clone(&minute));
+    let layer = Layer::default()
+        .before(move |request, server| {
+            let mut minute = counted.lock().expect("nobody panics with it");
+            if asks_second(request, server) {
+                // Each reading of a simulated clock may move it.
+                let now = server.now();
+                let end = now - now.rem_euclid(60) + 60;
+                if end != minute.end {
+                    *minute = Minute { end, ..Minute::default() };
+                }
+                if minute.used == limit {
+                    // A creation must store nothing.
+                    request.path = "/store/orders".to_owned();
+                    minute.refused.insert(request.number);
+                } else {
+                    minute.used += 1;
+                }
+            }
+            None
+        })
+        .after(move |request, response, server| {
+            let minute = minute.lock().expect("nobody panics with it");
+            if is_second(request, server) {
+                if minute.refused.contains(&request.number) {
+                    response.refuse(429);
+                    response.set("retry-after", minute.end - server.now());
+                }
+                response.set("x-ratelimit-limit", limit);
+                response.set("x-ratelimit-remaining", limit - minute.used);
+                response.set("x-ratelimit-reset", minute.end);
+            }
+        });
+    Variation { layers: vec![layer], ..Variation::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_key_with_a_lower_limit_does_not_set_the_pace_of_a_run() {
+    let host = Host::start(Plan::Pro, limiting_the_second(60)).await;
+    let mut options = options(&host.base_url, Profile::Full);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
+    options.quota_key = ApiKey::new(&host.quota_key).ok();
+    let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict");
+    assert_eq!((report.verdict, broken(&report)), (Verdict::Conforms, Vec::new()), "{:?}", report.ended_early);
+    assert!(report.duration_ms < 300_000, "{} ms", report.duration_ms);
 }

@@ -1,5 +1,7 @@
 //! The reference server conforms, on every plan.
 
+use std::collections::BTreeSet;
+
 use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::{self, Detail};
@@ -9,6 +11,7 @@ use animal_store_lab::faults::faults;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
+use animal_store_rules::near_misses;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::transcript::Transcript;
@@ -68,7 +71,7 @@ async fn the_reference_conforms_on_every_plan_and_a_run_sends_no_more_than_its_p
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_key_makes_a_run_shorter() {
+async fn a_second_key_makes_a_run_shorter_and_leaves_room_for_more_near_misses() {
     let run = |has_two_keys: bool| async move {
         let host = reference(Plan::Free, "2026-06-01T12:00:45Z").await;
         let mut options = options(&host.base_url, Profile::Full);
@@ -76,10 +79,12 @@ async fn a_second_key_makes_a_run_shorter() {
         options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));
         let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict");
         assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
-        report.duration_ms
+        let steps = report.exchanges.iter().filter_map(|exchange| near_misses::index_of_step(&exchange.step));
+        (report.duration_ms, steps.collect::<BTreeSet<usize>>().len())
     };
-    let (one, two) = (run(false).await, run(true).await);
+    let ((one, sent_with_one), (two, sent_with_two)) = (run(false).await, run(true).await);
     assert!(two < one, "{two} ms with two keys, {one} ms with one");
+    assert!(sent_with_two > sent_with_one + 20, "near misses: {sent_with_two} with two keys, {sent_with_one} with one");
 }
 
 #[tokio::test(flavor = "multi_thread")]
