@@ -95,8 +95,6 @@ const FURTHER: &[(Asked, Form)] = &[
     (GET, ELSEWHERE),
     (ORDERS, ELSEWHERE),
     (CREATE, ELSEWHERE),
-    (LIST, form("with an unknown key under bearer", "bearer @UNKNOWN@")),
-    (LIST, form("with the key, a dash and more", "Bearer @KEY@-x")),
     (LIST, UNKNOWN_AND_ELSEWHERE),
     (CREATE, UNKNOWN_AND_ELSEWHERE),
     (LIST, TWICE),
